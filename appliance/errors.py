@@ -1,0 +1,128 @@
+"""The one hierarchy of errors, each with a stable code, a sentence for people and a next step.
+
+SynapseError
+├── ConfigError          a setting is missing, unknown or wrong
+├── StateError           the state directory or the database cannot be used
+├── EngineError          the embedded engine or its model cannot be used
+├── AdminError           a command was refused: not found, a conflict, the daemon is down
+├── ProofError           a certificate, key file or log is not what it must be
+└── CallError            a call ends without an answer; `code` decides its HTTP status
+    ├── BadRequest, NotFound, MethodNotAllowed, BodyTooLarge       the request itself
+    ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
+    ├── UnknownAgent, AddressNotSupported                          the address
+    ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
+    ├── ContextLengthExceeded, UpstreamFailed, UpstreamTimeout     what the model's side said
+    └── StorageUnavailable                                         what we could not record
+
+Nothing here knows HTTP: `gateway.errors` alone maps a code to a status and a dialect's shape.
+"""
+
+from typing import ClassVar
+
+
+class SynapseError(Exception):
+    """Base of all expected errors. `message` says what happened, `advice` what to do next."""
+
+    code: ClassVar[str] = "internal_error"
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+class ConfigError(SynapseError):
+    code = "config_error"
+
+
+class StateError(SynapseError):
+    code = "state_error"
+
+
+class EngineError(SynapseError):
+    code = "engine_error"
+
+
+class AdminError(SynapseError):
+    code = "admin_error"
+
+
+class ProofError(SynapseError):
+    code = "proof_error"
+
+
+class CallError(SynapseError):
+    """A call that ends without an answer. `param` names the request's field, where one is to blame."""
+
+    code = "upstream_error"
+
+    def __init__(self, message: str, *, advice: str = "", param: str | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.param = param
+
+
+class BadRequest(CallError):
+    code = "invalid_request_error"
+
+
+class NotFound(CallError):
+    code = "not_found"
+
+
+class MethodNotAllowed(CallError):
+    code = "method_not_allowed"
+
+
+class BodyTooLarge(CallError):
+    code = "request_too_large"
+
+
+class NotAuthenticated(CallError):
+    code = "invalid_api_key"
+
+
+class ScopeDenied(CallError):
+    code = "scope_denied"
+
+
+class ReadOnlyKey(CallError):
+    code = "read_only_key"
+
+
+class UnknownAgent(CallError):
+    code = "model_not_found"
+
+
+class AddressNotSupported(CallError):
+    code = "address_not_supported"
+
+
+class ProviderNotAllowed(CallError):
+    code = "provider_not_allowed"
+
+
+class LocalLaneUnavailable(CallError):
+    code = "local_lane_unavailable"
+
+
+class Overloaded(CallError):
+    code = "overloaded"
+
+
+class ContextLengthExceeded(CallError):
+    code = "context_length_exceeded"
+
+
+class UpstreamFailed(CallError):
+    code = "upstream_error"
+
+
+class UpstreamTimeout(CallError):
+    code = "upstream_timeout"
+
+
+class StorageUnavailable(CallError):
+    code = "storage_unavailable"
