@@ -1,0 +1,56 @@
+"""Which log entry is whose certificate, and which intents still wait for theirs."""
+
+import sqlite3
+
+from appliance.store.log_entries import EntryRow
+
+_ENTRY = "log_entries.n, payload_type, body, keyid, signature, entry"
+
+
+def open_intent(conn: sqlite3.Connection, proof_id: str, log_index: int) -> None:
+    conn.execute("INSERT INTO open_intents (log_index, proof_id) VALUES (?, ?)", (log_index, proof_id))
+
+
+def insert(conn: sqlite3.Connection, proof_id: str, log_index: int, workspace_n: int) -> None:
+    """Record the certificate and close its intent.
+
+    Raises:
+        sqlite3.IntegrityError: the call has a certificate already.
+    """
+    conn.execute(
+        "INSERT INTO certificates (log_index, proof_id, workspace_n) VALUES (?, ?, ?)",
+        (log_index, proof_id, workspace_n),
+    )
+    conn.execute("DELETE FROM open_intents WHERE proof_id = ?", (proof_id,))
+
+
+def open_intents(conn: sqlite3.Connection) -> list[EntryRow]:
+    """The intents without a certificate, oldest first."""
+    rows = conn.execute(
+        f"SELECT {_ENTRY} FROM open_intents JOIN log_entries ON log_entries.n = open_intents.log_index"
+        " ORDER BY open_intents.log_index"
+    )
+    return [EntryRow(*row) for row in rows]
+
+
+def get(conn: sqlite3.Connection, proof_id: str, workspace_n: int | None = None) -> EntryRow | None:
+    """The certificate with this id; with `workspace_n` only if it is that workspace's."""
+    row = conn.execute(
+        f"SELECT {_ENTRY} FROM certificates JOIN log_entries ON log_entries.n = certificates.log_index"
+        " WHERE proof_id = ?1 AND (?2 IS NULL OR workspace_n = ?2)",
+        (proof_id, workspace_n),
+    ).fetchone()
+    return EntryRow(*row) if row else None
+
+
+def page(
+    conn: sqlite3.Connection, *, limit: int, before: int | None = None, workspace_n: int | None = None
+) -> list[EntryRow]:
+    """At most `limit` certificates, newest first, whose log index is below `before`."""
+    scope = "WHERE certificates.log_index < ?2" + (" AND workspace_n = ?3" if workspace_n is not None else "")
+    rows = conn.execute(
+        f"SELECT {_ENTRY} FROM certificates JOIN log_entries ON log_entries.n = certificates.log_index"
+        f" {scope} ORDER BY certificates.log_index DESC LIMIT ?1",
+        (limit, 2**62 if before is None else before, workspace_n),
+    )
+    return [EntryRow(*row) for row in rows]

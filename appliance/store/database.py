@@ -1,0 +1,197 @@
+"""The SQLite file: one writer that groups what is waiting into one transaction, and readers of their own.
+
+Knows nothing of the tables. A caller hands in a plain function of a `sqlite3.Connection`; it runs on the
+connection's own thread, so that the event loop never waits for the disk.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, TypeVar, cast
+
+import aiosqlite
+
+from appliance.errors import StateError, StorageUnavailable
+from appliance.store.migrate import migrate
+from appliance.tasks import Tasks
+
+T = TypeVar("T")
+
+Job = Callable[[sqlite3.Connection], T]
+
+READERS = 3
+"""Reader connections. Reads are short; more threads than this only contend on two to four cores."""
+
+BATCH = 256
+"""Jobs in one transaction at most: bounds how long the first of a batch waits for its commit."""
+
+BUSY_TIMEOUT_MS = 2_000
+"""How long a statement waits for another process (a backup, an administrator's shell) to let go of the file."""
+
+
+class _Thread(aiosqlite.Connection):
+    """An aiosqlite connection that can run a whole function on its thread instead of one statement."""
+
+    async def run(self, job: Job[T]) -> T:
+        execute = cast(Callable[..., Any], self._execute)
+        return cast(T, await execute(lambda: job(self._conn)))
+
+    async def shut(self) -> None:
+        """Close; nothing to do where opening had failed, since aiosqlite then ended the thread itself."""
+        if self._connection is not None:
+            await self.close()
+
+
+class _Failed:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Database:
+    """Open with `Database.open`; every write is durable against the death of the process when `write` returns."""
+
+    def __init__(self, writer: _Thread, readers: list[_Thread]) -> None:
+        self._writer = writer
+        self._readers = readers
+        self._idle: asyncio.Queue[_Thread] = asyncio.Queue()
+        for reader in readers:
+            self._idle.put_nowait(reader)
+        self._waiting: asyncio.Queue[tuple[Job[Any], asyncio.Future[Any]]] = asyncio.Queue()
+        self._tasks = Tasks()
+        self._tasks.spawn("store-writer", self._write_forever())
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: Path, *, fsync: bool = False) -> Self:
+        """Open or create the file and bring its schema up to date.
+
+        Raises:
+            StateError: the file is not ours, is newer than this version, or cannot be opened.
+        """
+        writer = _Thread(partial(_connect, path, fsync), 64)
+        readers: list[_Thread] = []
+        try:
+            await writer
+            await writer.run(migrate)
+            for _ in range(READERS):
+                reader = _Thread(partial(_connect_reader, path), 64)
+                readers.append(reader)
+                await reader
+        except (sqlite3.Error, OSError) as error:
+            await _close_all([*readers, writer])
+            raise StateError(
+                f"The database {path} cannot be opened ({error}).",
+                advice="Check that the state directory belongs to the user that runs Synapse and has free space.",
+            ) from error
+        except StateError:
+            await _close_all([*readers, writer])
+            raise
+        return cls(writer, readers)
+
+    async def write(self, job: Job[T]) -> T:
+        """Run `job` inside the next transaction and return its result after the commit.
+
+        An exception that `job` raises undoes that job alone and is raised here.
+
+        Raises:
+            StorageUnavailable: the transaction could not be written (disk full, file locked); nothing was kept.
+        """
+        if self._closed:
+            raise StorageUnavailable("The database is closed.", advice="The daemon is stopping; try again later.")
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.put_nowait((job, future))
+        return await future
+
+    async def read(self, query: Job[T]) -> T:
+        """Run `query` on a reader connection, which sees everything that was committed before."""
+        reader = await self._idle.get()
+        try:
+            return await reader.run(query)
+        except sqlite3.OperationalError as error:
+            raise StorageUnavailable(
+                f"The database cannot be read ({error}).", advice="Check the disk of the state directory."
+            ) from error
+        finally:
+            self._idle.put_nowait(reader)
+
+    async def close(self) -> None:
+        """Write what is waiting, then close every connection."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._waiting.join()
+        await self._tasks.cancel()
+        await _close_all([*self._readers, self._writer])
+
+    async def _write_forever(self) -> None:
+        while True:
+            batch = [await self._waiting.get()]
+            while len(batch) < BATCH and not self._waiting.empty():
+                batch.append(self._waiting.get_nowait())
+            jobs = [job for job, _ in batch]
+            outcomes = await self._writer.run(lambda conn, jobs=jobs: _transaction(conn, jobs))
+            for (_, future), outcome in zip(batch, outcomes, strict=True):
+                _settle(future, outcome)
+                self._waiting.task_done()
+
+
+def _settle(future: asyncio.Future[Any], outcome: Any) -> None:
+    if future.done():  # its caller was cancelled; what it asked for is committed all the same
+        return
+    if isinstance(outcome, _Failed):
+        future.set_exception(outcome.error)
+    else:
+        future.set_result(outcome)
+
+
+def _transaction(conn: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
+    """Run all jobs in one transaction; the result or failure of each, in order. Never raises."""
+    try:
+        conn.execute("BEGIN IMMEDIATE")
+        outcomes = [_savepoint(conn, job) for job in jobs]
+        conn.execute("COMMIT")
+    except sqlite3.Error as error:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        return [_Failed(_unavailable(error)) for _ in jobs]
+    return outcomes
+
+
+def _savepoint(conn: sqlite3.Connection, job: Job[Any]) -> Any:
+    conn.execute("SAVEPOINT job")
+    try:
+        outcome = job(conn)
+    except Exception as error:  # the job's own failure is its caller's to handle
+        if not conn.in_transaction:  # SQLite gave the whole transaction up, as it does when the disk is full
+            raise sqlite3.OperationalError(str(error)) from error
+        conn.execute("ROLLBACK TO job")
+        outcome = _Failed(_unavailable(error) if isinstance(error, sqlite3.OperationalError) else error)
+    conn.execute("RELEASE job")
+    return outcome
+
+
+def _unavailable(error: Exception) -> StorageUnavailable:
+    return StorageUnavailable(
+        f"The call could not be recorded ({error}).", advice="Free disk space on the gateway, then try again."
+    )
+
+
+def _connect(path: Path, fsync: bool) -> sqlite3.Connection:
+    conn = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+    conn.execute("PRAGMA journal_mode = WAL")
+    conn.execute(f"PRAGMA synchronous = {'FULL' if fsync else 'NORMAL'}")
+    conn.execute("PRAGMA foreign_keys = ON")
+    return conn
+
+
+def _connect_reader(path: Path) -> sqlite3.Connection:
+    conn = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+    conn.execute("PRAGMA query_only = ON")
+    return conn
+
+
+async def _close_all(threads: list[_Thread]) -> None:
+    for thread in threads:
+        await thread.shut()

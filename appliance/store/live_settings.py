@@ -1,0 +1,28 @@
+"""The settings that change while the daemon runs (routing.md), each a name and a JSON value."""
+
+import sqlite3
+from typing import cast
+
+import orjson
+
+LOCAL_MODELS = "local.models"
+"""The local lane's models: an object of role (`full`, `fast`, `local`, `embedding`) and model name."""
+
+
+def get(conn: sqlite3.Connection, name: str) -> object | None:
+    """The value, or None where none was set."""
+    row = conn.execute("SELECT value FROM live_settings WHERE name = ?", (name,)).fetchone()
+    return orjson.loads(row[0]) if row else None
+
+
+def put(conn: sqlite3.Connection, name: str, value: object) -> None:
+    conn.execute(
+        "INSERT INTO live_settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, orjson.dumps(value).decode()),
+    )
+
+
+def local_models(conn: sqlite3.Connection) -> dict[str, str]:
+    """What `model set` has set; a role that is not set is not there."""
+    value = get(conn, LOCAL_MODELS)
+    return cast(dict[str, str], value) if isinstance(value, dict) else {}

@@ -1,0 +1,82 @@
+"""Encrypts secrets at rest with the installation's key file, so that a copied database alone gives nothing away."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from appliance.errors import StateError
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+CREDENTIAL = "synapse-secret"
+"""Name of the systemd credential that may hold the key instead of the file (systemd.exec(5))."""
+
+
+class Sealer:
+    """AES-256-GCM with a random nonce in front; the secret's name is authenticated, so that two cannot be swapped."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    @classmethod
+    def load(cls, state_dir: Path, environ: Mapping[str, str]) -> Self:
+        """Read the key from the systemd credential or `secret.key`; make the file (0600) if there is none.
+
+        Raises:
+            StateError: the key cannot be read, has the wrong length, or is readable by others.
+        """
+        directory = environ.get("CREDENTIALS_DIRECTORY")
+        credential = Path(directory) / CREDENTIAL if directory else None
+        if credential is not None and credential.exists():
+            return cls(_checked(credential.read_bytes(), credential))
+        path = state_dir / "secret.key"
+        try:
+            return cls(_read_or_create(path))
+        except OSError as error:
+            raise StateError(
+                f"The key file {path} cannot be used ({error.strerror}).",
+                advice="It must belong to the user that runs Synapse, with mode 0600.",
+            ) from error
+
+    def seal(self, name: str, secret: bytes) -> bytes:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, secret, name.encode())
+
+    def open(self, name: str, sealed: bytes) -> bytes:
+        """Raises `StateError` where the key file is not the one that sealed this secret."""
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], name.encode())
+        except InvalidTag as error:
+            raise StateError(
+                f"The stored secret {name!r} does not open with this key file.",
+                advice="Put back the secret.key that belongs to this database (it is part of every backup).",
+            ) from error
+
+
+def _read_or_create(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        if path.stat().st_mode & 0o077:
+            raise StateError(f"The key file {path} is readable by others.", advice=f"Run: chmod 600 {path}") from None
+        return _checked(path.read_bytes(), path)
+    key = secrets.token_bytes(KEY_BYTES)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def _checked(key: bytes, path: Path) -> bytes:
+    if len(key) != KEY_BYTES:
+        raise StateError(
+            f"The key file {path} holds {len(key)} bytes instead of {KEY_BYTES}.",
+            advice="Put back the file from your backup.",
+        )
+    return key

@@ -1,0 +1,42 @@
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from appliance.ids import Ids
+from appliance.store.defaults import ensure_defaults
+from appliance.store.migrate import migrate
+
+
+class Counter:
+    """Random bytes for tests: 1, 2, 3 … as big-endian numbers of the size that is asked for."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def __call__(self, size: int) -> bytes:
+        self.last += 1
+        return self.last.to_bytes(size, "big")
+
+
+@pytest.fixture
+def ids() -> Ids:
+    return Ids(Counter())
+
+
+@pytest.fixture
+def conn() -> Iterator[sqlite3.Connection]:
+    """An empty database with the schema, in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    migrate(connection)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def started(conn: sqlite3.Connection, ids: Ids) -> sqlite3.Connection:
+    """The database after a first start: workspace `default` and user `admin` are there."""
+    ensure_defaults(conn, datetime(2026, 11, 29, 12, tzinfo=UTC), ids)
+    return conn

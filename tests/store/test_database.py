@@ -1,0 +1,125 @@
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from appliance.errors import StateError, StorageUnavailable
+from appliance.store.database import Database
+
+
+def _insert(name: str):
+    def job(conn: sqlite3.Connection) -> int:
+        conn.execute("INSERT INTO live_settings (name, value) VALUES (?, '1')", (name,))
+        return conn.execute("SELECT count(*) FROM live_settings").fetchone()[0]
+
+    return job
+
+
+def _names(conn: sqlite3.Connection) -> list[str]:
+    return [row[0] for row in conn.execute("SELECT name FROM live_settings ORDER BY n")]
+
+
+@pytest.fixture
+async def database(tmp_path: Path):
+    database = await Database.open(tmp_path / "synapse.db")
+    yield database
+    await database.close()
+
+
+async def test_a_write_is_visible_to_readers_when_it_returns(database: Database):
+    assert await database.write(_insert("a")) == 1
+    assert await database.read(_names) == ["a"]
+
+
+async def test_waiting_writes_share_one_transaction_and_keep_their_order(database: Database):
+    commits: list[str] = []
+    await database.write(lambda conn: conn.set_trace_callback(lambda sql: commits.append(sql)))
+    counts = await asyncio.gather(*(database.write(_insert(f"s{i}")) for i in range(50)))
+    assert counts == list(range(1, 51))
+    assert commits.count("COMMIT") <= 3
+
+
+async def test_a_failing_job_undoes_only_itself(database: Database):
+    def broken(conn: sqlite3.Connection) -> None:
+        conn.execute("INSERT INTO live_settings (name, value) VALUES ('half', '1')")
+        raise ValueError("no")
+
+    results = await asyncio.gather(
+        database.write(_insert("a")), database.write(broken), database.write(_insert("b")), return_exceptions=True
+    )
+    assert [type(result) for result in results] == [int, ValueError, int]
+    assert await database.read(_names) == ["a", "b"]
+
+
+async def test_a_constraint_is_the_callers_error_not_a_storage_fault(database: Database):
+    await database.write(_insert("a"))
+    with pytest.raises(sqlite3.IntegrityError):
+        await database.write(_insert("a"))
+
+
+async def test_a_full_disk_refuses_the_write_and_recovers(database: Database):
+    def fill(conn: sqlite3.Connection) -> None:
+        conn.execute("PRAGMA max_page_count = 1")  # SQLite's own way to say SQLITE_FULL
+        pages: int = conn.execute("PRAGMA page_count").fetchone()[0]
+        conn.execute(f"PRAGMA max_page_count = {pages}")
+
+    await database.write(fill)
+    with pytest.raises(StorageUnavailable):
+        for i in range(200):
+            await database.write(lambda conn, i=i: conn.execute(
+                "INSERT INTO live_settings (name, value) VALUES (?, ?)", (f"big{i}", "x" * 4000)
+            ))
+    await database.write(lambda conn: conn.execute("PRAGMA max_page_count = 100000"))
+    assert await database.write(_insert("after")) > 0
+
+
+async def test_a_locked_file_refuses_the_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("appliance.store.database.BUSY_TIMEOUT_MS", 50)
+    database = await Database.open(tmp_path / "synapse.db")
+    other = sqlite3.connect(tmp_path / "synapse.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageUnavailable):
+        await database.write(_insert("a"))
+    other.execute("ROLLBACK")
+    other.close()
+    assert await database.write(_insert("a")) == 1
+    await database.close()
+
+
+async def test_a_cancelled_caller_does_not_stop_the_writer(database: Database):
+    task = asyncio.ensure_future(database.write(_insert("a")))
+    await asyncio.sleep(0)
+    task.cancel()
+    assert await database.write(_insert("b")) == 2
+
+
+async def test_close_writes_what_is_waiting_and_refuses_what_comes_after(tmp_path: Path):
+    database = await Database.open(tmp_path / "synapse.db")
+    waiting = [asyncio.ensure_future(database.write(_insert(f"s{i}"))) for i in range(10)]
+    await asyncio.sleep(0)
+    await database.close()
+    assert [await one for one in waiting] == list(range(1, 11))
+    with pytest.raises(StorageUnavailable):
+        await database.write(_insert("late"))
+
+
+async def test_readers_cannot_write(database: Database):
+    with pytest.raises(StorageUnavailable, match="readonly"):
+        await database.read(_insert("a"))
+
+
+async def test_wal_and_durability_as_documented(tmp_path: Path):
+    for fsync, level in ((False, 1), (True, 2)):
+        database = await Database.open(tmp_path / f"{fsync}.db", fsync=fsync)
+        assert await database.write(lambda conn: conn.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
+        assert await database.write(lambda conn: conn.execute("PRAGMA synchronous").fetchone()[0]) == level
+        await database.close()
+
+
+async def test_a_directory_that_cannot_be_written_is_a_state_error(tmp_path: Path):
+    with pytest.raises(StateError, match="state directory"):
+        await Database.open(tmp_path / "missing" / "synapse.db")
+    (tmp_path / "garbage.db").write_bytes(b"not a database, but long enough to look at" * 50)
+    with pytest.raises(StateError):
+        await Database.open(tmp_path / "garbage.db")
