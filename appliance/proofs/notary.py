@@ -1,0 +1,57 @@
+"""Writes the evidence of calls: the intent before anything is sent, the certificate when the call has ended.
+
+Each function runs inside the caller's write job, so that a certificate and its ledger row are one transaction.
+"""
+
+import sqlite3
+from datetime import datetime
+
+from appliance.proofs import certificate, log
+from appliance.proofs.certificate import Certificate, Intent
+from appliance.proofs.envelope import CERTIFICATE, INTENT, Signed
+from appliance.proofs.identity import Identity
+from appliance.store import certificates
+from appliance.store.log_entries import EntryRow
+
+
+class Notary:
+    def __init__(self, identity: Identity) -> None:
+        self._signer = identity.signer
+        self._origin = identity.origin
+
+    def open(self, conn: sqlite3.Connection, intent: Intent) -> int:
+        """Record that a call was accepted; its log index."""
+        index, _ = log.append(
+            conn,
+            self._signer,
+            INTENT,
+            lambda index: certificate.intent_payload(intent, origin=self._origin, index=index),
+        )
+        certificates.open_intent(conn, intent.id, index)
+        return index
+
+    def close(self, conn: sqlite3.Connection, ended: Certificate, *, workspace_n: int) -> Signed:
+        """Certify an ended call and close its intent.
+
+        Raises:
+            sqlite3.IntegrityError: the call has a certificate already.
+        """
+        index, signed = log.append(
+            conn, self._signer, CERTIFICATE, lambda index: certificate.payload(ended, origin=self._origin, index=index)
+        )
+        certificates.insert(conn, ended.intent.id, index, workspace_n)
+        return signed
+
+    def close_recovered(
+        self, conn: sqlite3.Connection, intent: EntryRow, proof_id: str, *, workspace_n: int, completed: datetime
+    ) -> Signed:
+        """Certify as failed a call that an earlier process left open, from its intent alone."""
+        opening = log.signed(intent).payload
+        index, signed = log.append(
+            conn,
+            self._signer,
+            CERTIFICATE,
+            lambda index: certificate.recovered(opening, index=index, completed=completed),
+        )
+        certificates.insert(conn, proof_id, index, workspace_n)
+        return signed
