@@ -1,0 +1,192 @@
+"""The local lane: one chat on one machine over Ollama's native API, always streamed.
+
+Knows the wire and its faults; which machine, which model and whether to try again is decided elsewhere.
+"""
+
+import asyncio
+import io
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+
+import aiohttp
+
+from appliance.dialects import ollama
+from appliance.dialects.chat import Event, Finish
+from appliance.errors import (
+    CallError,
+    ContextLengthExceeded,
+    LocalLaneUnavailable,
+    Overloaded,
+    UpstreamFailed,
+    UpstreamTimeout,
+)
+from appliance.lanes.attempt import AttemptFailed
+from appliance.lanes.lines import Lines, LineTooLong
+
+MAX_ERROR_BYTES = 64 * 1024
+"""An error's text is a sentence; more than this of it is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds, each its own limit (gateway.md, "Limits")."""
+
+    connect: float
+    first_byte: float
+    idle: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit that is running: its name in the settings, its length in seconds, and when it ends (loop time)."""
+
+    name: str
+    seconds: float
+    at: float
+
+    def passed(self) -> AttemptFailed:
+        """What a caller is told when this limit fires."""
+        message, advice = {
+            "first_byte": (
+                "The machine sent nothing for",
+                "It may be loading a large model: try again, or raise [timeouts] first_byte.",
+            ),
+            "idle": (
+                "In the middle of its answer the machine fell silent for",
+                "Try again; `synapse status` says how the machines are.",
+            ),
+            "total": ("The whole call took longer than", "Ask for less, or raise [timeouts] total."),
+        }[self.name]
+        error = UpstreamTimeout(f"{message} {self.seconds:g} s (limit `{self.name}`).", advice=advice)
+        return AttemptFailed(error, elsewhere=self.name != "total")
+
+
+class OllamaLane:
+    def __init__(self, session: aiohttp.ClientSession, timeouts: Timeouts) -> None:
+        self._session = session
+        self._timeouts = timeouts
+
+    async def chat(self, url: str, body: bytes, *, elapsed: float = 0.0) -> AsyncGenerator[Event, None]:
+        """Send `body` to `url`/api/chat and yield the answer's events; the last one is a `Finish`.
+
+        `elapsed`: seconds of the call's total limit that are used up. Closing the generator closes the
+        connection, which makes the machine stop its work.
+
+        Raises:
+            AttemptFailed: with the error the caller would see if nobody else can answer.
+        """
+        total = _limit("total", self._timeouts.total, elapsed)
+        first_byte = _sooner(_limit("first_byte", self._timeouts.first_byte), total)
+        response = await self._post(f"{url}/api/chat", body, first_byte)
+        try:
+            if response.status != 200:
+                raise _refused(response.status, await _read(response, first_byte))
+            async for event in self._events(response, first_byte, total):
+                yield event
+        finally:
+            response.release()  # closes the connection too, unless the answer was read to its end
+
+    async def _post(self, url: str, body: bytes, limit: Limit) -> aiohttp.ClientResponse:
+        # Only the connect limit is aiohttp's own: it names that phase apart.
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect)
+        headers = {"Content-Type": "application/json"}
+        try:
+            async with asyncio.timeout_at(limit.at):
+                # From a file object, so that a long prompt is written in pieces and other calls go on meanwhile.
+                data = io.BytesIO(body)
+                return await self._session.post(url, data=data, headers=headers, timeout=timeout, allow_redirects=False)
+        except aiohttp.ServerTimeoutError as error:
+            raise _unreachable(f"no connection within {self._timeouts.connect:g} s (limit `connect`)") from error
+        except aiohttp.ClientConnectorError as error:
+            raise _unreachable("it accepts no connections") from error
+        except TimeoutError as error:
+            raise limit.passed() from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _died("the connection broke") from error
+
+    async def _events(
+        self, response: aiohttp.ClientResponse, first_byte: Limit, total: Limit
+    ) -> AsyncGenerator[Event, None]:
+        lines = Lines()
+        limit = first_byte
+        finished = False
+        while chunk := await _read(response, limit):
+            limit = _sooner(_limit("idle", self._timeouts.idle), total)
+            for event in _parse(lines, chunk):
+                yield event
+                finished = finished or isinstance(event, Finish)
+        if not finished:
+            raise _died("its answer ended before it was done")
+
+
+def _limit(name: str, seconds: float, elapsed: float = 0.0) -> Limit:
+    return Limit(name, seconds, asyncio.get_running_loop().time() + seconds - elapsed)
+
+
+def _sooner(first: Limit, second: Limit) -> Limit:
+    return first if first.at <= second.at else second
+
+
+async def _read(response: aiohttp.ClientResponse, limit: Limit) -> bytes:
+    """The next chunk, empty at the end."""
+    try:
+        async with asyncio.timeout_at(limit.at):
+            return await response.content.readany()
+    except TimeoutError as error:
+        raise limit.passed() from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise _died("the connection broke") from error
+
+
+def _parse(lines: Lines, chunk: bytes) -> Iterator[Event]:
+    """The events of a chunk, one by one: what came before a bad line still counts."""
+    try:
+        for line in lines.feed(chunk):
+            yield from ollama.read_line(line)
+    except ollama.OllamaError as error:
+        raise AttemptFailed(_said(str(error)), elsewhere=True) from error
+    except LineTooLong as error:
+        raise _died("it sent a line without an end") from error
+
+
+def _unreachable(why: str) -> AttemptFailed:
+    error = LocalLaneUnavailable(
+        f"A machine that runs models cannot be reached: {why}.",
+        advice="Check that Ollama or the embedded engine is running; `synapse status` lists the machines.",
+    )
+    return AttemptFailed(error, elsewhere=True, reached=False)
+
+
+def _died(how: str) -> AttemptFailed:
+    error = UpstreamFailed(
+        f"The machine failed while it answered: {how}.", advice="Try again; `synapse status` says how the machines are."
+    )
+    return AttemptFailed(error, elsewhere=True)
+
+
+def _said(text: str) -> CallError:
+    overflow = ollama.is_overflow(text)
+    if overflow is not None:
+        tokens, context = overflow
+        return ContextLengthExceeded(
+            f"This model's maximum context length is {context} tokens, but the messages came to {tokens} tokens.",
+            advice="Shorten the messages.",
+            param="messages",
+        )
+    return UpstreamFailed(f"The machine reported an error: {text}")
+
+
+def _refused(status: int, body: bytes) -> AttemptFailed:
+    """The failure that an error status stands for (dialects.md §2, "Errors")."""
+    text = ollama.error_text(body[:MAX_ERROR_BYTES])
+    if status == 404:
+        error: CallError = LocalLaneUnavailable(
+            f"The machine does not have the model any more: {text}",
+            advice="Run `ollama pull` on it, or choose another model with `synapse model set full NAME`.",
+        )
+    elif status in (429, 503):
+        error = Overloaded(f"The machine is busy: {text}", advice="Try again in a moment.")
+    else:
+        error = _said(text)
+    return AttemptFailed(error, elsewhere=status in (404, 429) or status >= 500)

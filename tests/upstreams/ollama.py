@@ -1,0 +1,163 @@
+"""A double of Ollama: its wire as recorded, on a port of its own, with every fault that a machine can have."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+CREATED_AT = "2026-11-29T19:30:11.465547296Z"
+
+
+def line(text: str) -> bytes:
+    """One piece of an answer, as Ollama 0.32 sends it."""
+    message = {"role": "assistant", "content": text}
+    return _ndjson({"model": "double", "created_at": CREATED_AT, "message": message, "done": False})
+
+
+def done(reason: str = "stop", *, prompt: int = 7, completion: int = 3) -> bytes:
+    """The last line of an answer."""
+    return _ndjson(
+        {
+            "model": "double",
+            "created_at": CREATED_AT,
+            "message": {"role": "assistant", "content": ""},
+            "done": True,
+            "done_reason": reason,
+            "total_duration": 311961814,
+            "load_duration": 758179,
+            "prompt_eval_count": prompt,
+            "prompt_eval_duration": 74889000,
+            "eval_count": completion,
+            "eval_duration": 233055000,
+        }
+    )
+
+
+def _ndjson(value: object) -> bytes:
+    return orjson.dumps(value) + b"\n"
+
+
+Step = bytes | float | str | asyncio.Event
+"""A piece of a script: bytes to send, seconds or an event to wait for, or `die` (the connection breaks)."""
+
+Script = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def says(*steps: Step, status: int = 200) -> Script:
+    """A script that sends and waits as told."""
+
+    async def run(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=status, headers={"Content-Type": "application/x-ndjson"})
+        await response.prepare(request)
+        for step in steps:
+            if isinstance(step, bytes):
+                await response.write(step)
+            elif isinstance(step, asyncio.Event):
+                await step.wait()
+            elif step == "die":
+                assert request.transport is not None
+                request.transport.abort()
+                raise ConnectionResetError
+            else:
+                await asyncio.sleep(float(step))
+        await response.write_eof()
+        return response
+
+    return run
+
+
+def answers(*texts: str, reason: str = "stop") -> Script:
+    """A script of a healthy answer in these pieces."""
+    return says(*(line(text) for text in texts), done(reason, completion=len(texts)))
+
+
+def refuses(status: int, text: str) -> Script:
+    """A script of an error status with Ollama's error body."""
+
+    async def run(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"error": text}, status=status)
+
+    return run
+
+
+@dataclass
+class OllamaDouble:
+    """Give it `scripts` (one a call, then `default`); read `received` (bodies) and `left` (calls the client left)."""
+
+    url: str = ""
+    models: list[str] = field(default_factory=lambda: ["double:latest"])
+    default: Script = field(default_factory=lambda: answers("Hello", " there", "."))
+    scripts: deque[Script] = field(default_factory=deque)
+    received: list[bytes] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    active: int = 0
+    left: int = 0
+    connections: set[int] = field(default_factory=set)
+    stop: Callable[[], Awaitable[None]] = field(default=None)  # type: ignore[assignment]  set when it listens
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        self.received.append(await request.read())
+        self.headers.append(dict(request.headers))
+        self.connections.add(id(request.transport))
+        script = self.scripts.popleft() if self.scripts else self.default
+        self.active += 1
+        try:
+            return await script(request)
+        except asyncio.CancelledError:
+            self.left += 1
+            raise
+        finally:
+            self.active -= 1
+
+    async def version(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"version": "0.32.15"})
+
+    async def tags(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"models": [_tag(name) for name in self.models]})
+
+    async def ps(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"models": []})
+
+
+def _tag(name: str) -> dict[str, Any]:
+    details = {"format": "gguf", "family": "llama", "parameter_size": "134.52M", "quantization_level": "Q4_1"}
+    return {
+        "name": name,
+        "model": name,
+        "digest": "0" * 64,
+        "size": 1,
+        "details": details,
+        "capabilities": ["completion"],
+    }
+
+
+@asynccontextmanager
+async def ollama_double(port: int = 0, **options: Any):
+    """A running double; it listens on loopback until the block is left."""
+    double = OllamaDouble(**options)
+    app = web.Application(client_max_size=64 * 1024 * 1024)
+    app.add_routes(
+        [
+            web.post("/api/chat", double.chat),
+            web.get("/api/version", double.version),
+            web.get("/api/tags", double.tags),
+            web.get("/api/ps", double.ps),
+        ]
+    )
+    # Without this a handler would go on after its client has left, and nothing could be said of cancelling.
+    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port)
+    await site.start()
+    address = runner.addresses[0]
+    double.url = f"http://127.0.0.1:{address[1]}"
+    double.stop = runner.cleanup
+    try:
+        yield double
+    finally:
+        await runner.cleanup()
