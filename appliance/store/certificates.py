@@ -4,6 +4,9 @@ import sqlite3
 
 from appliance.store.log_entries import EntryRow
 
+END = 2**62
+"""Above every log index."""
+
 _ENTRY = "log_entries.n, payload_type, body, keyid, signature, entry"
 
 
@@ -47,10 +50,11 @@ def page(
     conn: sqlite3.Connection, *, limit: int, before: int | None = None, workspace_n: int | None = None
 ) -> list[EntryRow]:
     """At most `limit` certificates, newest first, whose log index is below `before`."""
-    scope = "WHERE certificates.log_index < ?2" + (" AND workspace_n = ?3" if workspace_n is not None else "")
     rows = conn.execute(
         f"SELECT {_ENTRY} FROM certificates JOIN log_entries ON log_entries.n = certificates.log_index"
-        f" {scope} ORDER BY certificates.log_index DESC LIMIT ?1",
-        (limit, 2**62 if before is None else before, workspace_n),
+        " WHERE certificates.log_index < :before"
+        + (" AND workspace_n = :workspace" if workspace_n is not None else "")
+        + " ORDER BY certificates.log_index DESC LIMIT :limit",
+        {"before": END if before is None else before, "workspace": workspace_n, "limit": limit},
     )
     return [EntryRow(*row) for row in rows]

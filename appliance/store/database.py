@@ -35,7 +35,7 @@ class _Thread(aiosqlite.Connection):
     """An aiosqlite connection that can run a whole function on its thread instead of one statement."""
 
     async def run(self, job: Job[T]) -> T:
-        execute = cast(Callable[..., Any], self._execute)
+        execute = cast(Any, super())._execute
         return cast(T, await execute(lambda: job(self._conn)))
 
     async def shut(self) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class EntryRow(NamedTuple):
-    """One entry; `n` is its log index. `body` and `signature` are the exact bytes; `entry` is the SHA-256 of the signed message."""
+    """One entry. `n` is its log index, `body` and `signature` are exact bytes, `entry` the SHA-256 of the message."""
 
     n: int
     payload_type: str

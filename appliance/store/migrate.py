@@ -47,8 +47,7 @@ def migrate(conn: sqlite3.Connection) -> None:
 def _apply(conn: sqlite3.Connection, number: int, sql: str) -> None:
     try:
         conn.executescript(
-            f"BEGIN IMMEDIATE; {sql}\n"
-            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number}; COMMIT;"
+            f"BEGIN IMMEDIATE; {sql}\nPRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number}; COMMIT;"
         )
     except sqlite3.Error:
         if conn.in_transaction:

@@ -51,7 +51,7 @@ class Sealer:
         """Raises `StateError` where the key file is not the one that sealed this secret."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], name.encode())
-        except InvalidTag as error:
+        except (InvalidTag, ValueError) as error:
             raise StateError(
                 f"The stored secret {name!r} does not open with this key file.",
                 advice="Put back the secret.key that belongs to this database (it is part of every backup).",

@@ -16,9 +16,7 @@ class SigningKeyRow(NamedTuple):
 
 
 def insert(conn: sqlite3.Connection, row: SigningKeyRow) -> None:
-    conn.execute(
-        "INSERT INTO signing_keys (keyid, role, public, sealed, first, last) VALUES (?, ?, ?, ?, ?, ?)", row
-    )
+    conn.execute("INSERT INTO signing_keys (keyid, role, public, sealed, first, last) VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def all_keys(conn: sqlite3.Connection) -> list[SigningKeyRow]:

@@ -1,0 +1,208 @@
+"""The path of one call, told once: address → intent → route → machine → answer → certificate and ledger row.
+
+The edge drives it: `open` accepts a call, `Exchange.events` runs it, `Exchange.close` ends it.
+"""
+
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from appliance.calls import address as addresses
+from appliance.calls.address import Address
+from appliance.calls.call import Call, Ending
+from appliance.calls.estimate import measure
+from appliance.calls.policy import Policy, fingerprint
+from appliance.calls.record import Course, certificate, ledger_row
+from appliance.calls.routing import decide
+from appliance.cluster.machine import Machine
+from appliance.cluster.scheduler import Scheduler
+from appliance.dialects import ollama
+from appliance.dialects.chat import Event, TextDelta
+from appliance.errors import LocalLaneUnavailable, UnknownAgent
+from appliance.ids import Clock, Ids
+from appliance.lanes.attempt import AttemptFailed
+from appliance.lanes.ollama import OllamaLane
+from appliance.proofs.certificate import Gateway, Intent, Pii, Request
+from appliance.proofs.notary import Notary
+from appliance.store import ledger
+from appliance.store.database import Database
+
+SHIELD_RULES = "none"
+"""Version of the shield's rules, recorded in every certificate: this version has none, and nothing leaves."""
+
+NO_PRICES: Mapping[tuple[str, str], int | None] = {}
+"""There are no external models to compare yet."""
+
+
+class FailureSink(Protocol):
+    def report_failure(self, machine_id: str, why: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the pipeline is built from (see app.py)."""
+
+    database: Database
+    notary: Notary
+    policy: Callable[[], Policy]
+    scheduler: Scheduler
+    machines: FailureSink
+    lane: OllamaLane
+    clock: Clock
+    ids: Ids
+    version: str
+    monotonic: Callable[[], float] = field(default=time.monotonic)
+
+
+class Pipeline:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def open(self, call: Call) -> "Exchange":
+        """Accept a call: its address is served and its intent is durable when this returns.
+
+        Raises:
+            BadRequest, UnknownAgent, AddressNotSupported: the address; such a call gets no certificate.
+            StorageUnavailable: the intent could not be written.
+        """
+        addresses.check_model(call.model)
+        address = addresses.parse(call.model)
+        addresses.check_served(address)
+        if address.kind == "agent":
+            raise UnknownAgent(
+                f"This workspace has no agent {address.slug!r}.",
+                advice="GET /v1/models lists what there is.",
+                param="model",
+            )
+        policy = self._parts.policy()
+        intent = self._intent(call, address, policy)
+        index = await self._parts.database.write(lambda conn: self._parts.notary.open(conn, intent))
+        return Exchange(self._parts, call, address, policy, intent, index)
+
+    def _intent(self, call: Call, address: Address, policy: Policy) -> Intent:
+        return Intent(
+            id=self._parts.ids.new("prf"),
+            workspace=call.caller.workspace_id,
+            key=call.caller.key_id,
+            gateway=Gateway(self._parts.version, SHIELD_RULES, fingerprint(policy)),
+            received=call.received,
+            request=Request(call.endpoint, call.model, call.body_sha256, call.body_bytes, call.stream),
+            address=addresses.certificate_fields(address),
+            pii=Pii(policy.shield_mode),
+        )
+
+
+class Exchange:
+    """One accepted call, from its intent to its certificate."""
+
+    def __init__(
+        self, parts: Parts, call: Call, address: Address, policy: Policy, intent: Intent, intent_index: int
+    ) -> None:
+        self._parts = parts
+        self._call = call
+        self._address = address
+        self._policy = policy
+        self._intent = intent
+        self._intent_index = intent_index
+        self._course = Course(started=parts.monotonic(), shield_mode=policy.shield_mode)
+        self._closed = False
+
+    @property
+    def proof_id(self) -> str:
+        return self._intent.id
+
+    @property
+    def course(self) -> Course:
+        """What has happened so far: who answers, for which task, what was masked."""
+        return self._course
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Run the call; the last event is a `Finish`. To be used once.
+
+        Raises:
+            CallError: why there is no answer, or no more of it.
+        """
+        decision = decide(self._policy, self._address, measure(self._call.chat), prices=NO_PRICES)
+        self._course.decision = decision
+        model = decision.choice.model
+        if model is None:
+            raise LocalLaneUnavailable(
+                "No machine of this installation has a model that can answer.",
+                advice="Run `ollama pull` on one, or start the embedded engine; `synapse status` lists the machines.",
+            )
+        async with aclosing(self._attempts(model)) as events:
+            async for event in events:
+                self._course.passed_on(event)
+                yield event
+
+    async def close(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
+        """End the call: its certificate and ledger row are durable when this returns. Only the first call counts.
+
+        Raises:
+            StorageUnavailable: neither was written; the next start closes the call as `failed`.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        course, proof_id = self._course, self._intent.id
+        evidence = certificate(
+            course,
+            self._intent,
+            self._intent_index,
+            completed=self._parts.clock(),
+            ending=ending,
+            status=status,
+            response_sha256=response_sha256,
+        )
+        elapsed = self._parts.monotonic() - course.started
+        row = ledger_row(course, self._call, proof_id, ending, total_seconds=elapsed)
+
+        def record(conn: sqlite3.Connection) -> None:
+            self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
+            ledger.insert(conn, row)
+
+        await self._parts.database.write(record)
+
+    async def _attempts(self, model: str) -> AsyncGenerator[Event, None]:
+        """Each machine at most once, until one has answered; after the first forwarded content no other is tried."""
+        tried: set[str] = set()
+        failure: AttemptFailed | None = None
+        while True:
+            try:
+                async with self._parts.scheduler.lease(model, tried=frozenset(tried)) as machine:
+                    tried.add(machine.id)
+                    async with aclosing(self._attempt(machine, model)) as events:
+                        async for event in events:
+                            yield event
+                    return
+            except LocalLaneUnavailable as nobody:
+                raise failure.error if failure else nobody from failure
+            except AttemptFailed as failed:
+                self._judge(failed)
+                failure = failed
+
+    def _judge(self, failed: AttemptFailed) -> None:
+        if not failed.reached and self._course.machine is not None:
+            self._parts.machines.report_failure(self._course.machine.id, "it accepted no connection")
+        if not failed.elsewhere or self._course.forwarded:
+            raise failed.error from failed
+
+    async def _attempt(self, machine: Machine, model: str) -> AsyncGenerator[Event, None]:
+        body = ollama.chat_body(self._call.chat, model=model)
+        course = self._course
+        course.sending(machine, model, body)
+        elapsed = self._parts.monotonic() - course.started
+        held: list[Event] = []
+        async with aclosing(self._parts.lane.chat(machine.url, body, elapsed=elapsed)) as events:
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    course.content(self._parts.monotonic())
+                if self._call.stream:
+                    yield event
+                else:
+                    held.append(event)  # nothing reaches the caller yet, so another machine may still answer
+        for event in held:
+            yield event

@@ -1,0 +1,143 @@
+"""What happened to one call, and how certificate and ledger row tell it. Holds hashes and counts, never text."""
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from appliance.calls.call import DIALECTS, Call, Ending
+from appliance.calls.policy import LOCAL_PROVIDER, ShieldMode
+from appliance.calls.routing import Decision
+from appliance.cluster.machine import Machine
+from appliance.dialects.chat import Event, TextDelta, Usage
+from appliance.metering.questions import charged
+from appliance.proofs import certificate as proof
+from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
+from appliance.store.ledger import LedgerRow
+from appliance.times import to_ms
+
+
+class Hash(Protocol):
+    """A digest that is still being fed."""
+
+    def update(self, data: bytes, /) -> None: ...
+    def hexdigest(self) -> str: ...
+
+
+@dataclass(slots=True)
+class Course:
+    """Filled in as the call goes on. Moments are on the monotonic clock, in seconds.
+
+    `received` counts the pieces of content that came from the machine, `forwarded` says whether any went on to
+    the caller, and `usage` is the model's own count, which comes only with the end of its answer.
+    """
+
+    started: float
+    shield_mode: ShieldMode
+    decision: Decision | None = None
+    machine: Machine | None = None
+    model: str = ""
+    attempts: int = 0
+    egress_sha256: str = ""
+    first_token: float | None = None
+    received: int = 0
+    forwarded: bool = False
+    usage: Usage | None = None
+    text: Hash = field(default_factory=hashlib.sha256)
+
+    @property
+    def provider(self) -> str:
+        """The kind of provider that answers."""
+        return LOCAL_PROVIDER
+
+    @property
+    def task(self) -> str:
+        return self.decision.task if self.decision else ""
+
+    @property
+    def pii_masked(self) -> int:
+        """Distinct values that were masked: none, since nothing leaves."""
+        return 0
+
+    def sending(self, machine: Machine, model: str, body: bytes) -> None:
+        """An attempt begins: `body` goes to `machine`."""
+        self.attempts += 1
+        self.machine = machine
+        self.model = model
+        self.egress_sha256 = hashlib.sha256(body).hexdigest()
+
+    def content(self, now: float) -> None:
+        """A piece of content came from the machine."""
+        self.received += 1
+        if self.first_token is None:
+            self.first_token = now
+
+    def passed_on(self, event: Event) -> None:
+        """An event goes on to the caller."""
+        if isinstance(event, TextDelta):
+            self.forwarded = True
+            self.text.update(event.text.encode())
+        else:
+            self.usage = event.usage
+
+
+def certificate(
+    course: Course,
+    intent: Intent,
+    intent_index: int,
+    *,
+    completed: datetime,
+    ending: Ending,
+    status: int | None,
+    response_sha256: str,
+) -> Certificate:
+    """The certificate of an ended call. An answer without a word has the hash of no text; an error has none."""
+    answered = course.forwarded or course.usage is not None
+    decision = course.decision
+    return Certificate(
+        intent=intent,
+        intent_index=intent_index,
+        completed=completed,
+        egress=Egress(Pii(course.shield_mode), _sent(course)),
+        response=Response(ending, response_sha256, status, course.text.hexdigest() if answered else None),
+        routing=Routing(decision.task, decision.tier, decision.reason) if decision else None,
+        usage=proof.Usage(course.usage.prompt_tokens, course.usage.completion_tokens) if course.usage else None,
+    )
+
+
+def ledger_row(course: Course, call: Call, proof_id: str, ending: Ending, *, total_seconds: float) -> LedgerRow:
+    """The ledger's row. Of a call without a model's own count, the pieces of content stand for its tokens."""
+    decision, machine, usage = course.decision, course.machine, course.usage
+    completion = usage.completion_tokens if usage else course.received
+    return LedgerRow(
+        at_ms=to_ms(call.received),
+        proof_id=proof_id,
+        workspace_n=call.caller.workspace_n,
+        key_n=call.caller.key_n,
+        user_n=call.caller.user_n,
+        dialect=DIALECTS[call.endpoint],
+        address=call.model,
+        ending=ending,
+        total_ms=round(total_seconds * 1000),
+        task=decision.task if decision else None,
+        tier=decision.tier if decision else None,
+        provider=course.provider if machine else None,
+        model=course.model if machine else None,
+        node=machine.id if machine else None,
+        prompt_tokens=usage.prompt_tokens if usage else 0,
+        completion_tokens=completion,
+        questions_milli=charged("local", ending=ending, completion_tokens=completion),
+        cost_micro=0,
+        full_cost_micro=0,
+        queue_ms=0,
+        first_token_ms=round((course.first_token - course.started) * 1000) if course.first_token else None,
+        masked=course.pii_masked,
+    )
+
+
+def _sent(course: Course) -> Sent | None:
+    machine = course.machine
+    if machine is None:
+        return None
+    node = Node(machine.id, machine.name, machine.engine or "unknown", machine.trust)
+    return Sent(course.provider, course.model, course.egress_sha256, course.attempts, node)

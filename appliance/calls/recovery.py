@@ -1,0 +1,42 @@
+"""Closes, at the start, the calls that an earlier process left open: evidence and ledger both say `failed`."""
+
+import sqlite3
+from datetime import datetime
+from typing import Any
+
+from appliance.calls.call import DIALECTS
+from appliance.errors import StateError
+from appliance.proofs.log import signed
+from appliance.proofs.notary import Notary
+from appliance.store import certificates, keys, ledger
+from appliance.store.ledger import LedgerRow
+from appliance.times import parse_rfc3339, to_ms
+
+
+def close_open_calls(conn: sqlite3.Connection, notary: Notary, now: datetime) -> int:
+    """Give every open intent its `failed` certificate and ledger row; how many there were.
+
+    How long such a call ran is unknown: its total time is 0.
+    """
+    intents = certificates.open_intents(conn)
+    for intent in intents:
+        payload: dict[str, Any] = signed(intent).payload
+        caller = keys.by_id(conn, payload["key"])
+        if caller is None:  # keys are revoked, never deleted
+            raise StateError(
+                "The log names a key that the database does not have.", advice="Restore the newest backup."
+            )
+        notary.close_recovered(conn, intent, payload["id"], workspace_n=caller.workspace_n, completed=now)
+        row = LedgerRow(
+            at_ms=to_ms(parse_rfc3339(payload["time"]["received"])),
+            proof_id=payload["id"],
+            workspace_n=caller.workspace_n,
+            key_n=caller.key_n,
+            user_n=caller.user_n,
+            dialect=DIALECTS[payload["request"]["endpoint"]],
+            address=payload["request"]["model"],
+            ending="failed",
+            total_ms=0,
+        )
+        ledger.insert(conn, row)
+    return len(intents)

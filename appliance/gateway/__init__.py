@@ -1,0 +1,1 @@
+"""The HTTP edge: one module a public route family, and what they share. Decides nothing about a call."""

@@ -1,0 +1,82 @@
+"""Small pieces of ASGI that every route shares: reading a body within its limit, and a reply that hashes itself."""
+
+import hashlib
+from collections.abc import Iterable
+
+from starlette.types import Receive, Scope, Send
+
+from appliance.errors import BadRequest, BodyTooLarge
+
+
+class ClientGone(Exception):
+    """The client closed its connection."""
+
+
+Header = tuple[bytes, bytes]
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The request's body, at most `limit` bytes.
+
+    Raises:
+        BodyTooLarge: as soon as the limit is known to be passed; the rest is not read.
+        BadRequest: the body is compressed.
+        ClientGone: the client left before the end of its body.
+    """
+    headers = dict(scope["headers"])
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise BadRequest("Compressed request bodies are not supported.", advice="Send the body as plain JSON.")
+    announced = headers.get(b"content-length", b"0")
+    if announced.isdigit() and int(announced) > limit:
+        raise _too_large(limit)
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(
+        f"The request body is larger than {limit // 1024 // 1024} MB.",
+        advice="Shorten it, or ask the administrator to raise [gateway] max_body_mb.",
+    )
+
+
+class Reply:
+    """One HTTP answer. Knows the SHA-256 of the body bytes that it has handed over so far."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._digest = hashlib.sha256()
+        self.started = False
+        self.ended = False
+
+    def sha256_with(self, last: bytes = b"") -> str:
+        """Hex SHA-256 of the whole body if `last` is its end."""
+        digest = self._digest.copy()
+        digest.update(last)
+        return digest.hexdigest()
+
+    async def start(self, status: int, headers: Iterable[Header]) -> None:
+        self.started = True
+        await self._send({"type": "http.response.start", "status": status, "headers": list(headers)})
+
+    async def write(self, chunk: bytes, *, last: bool = False) -> None:
+        self._digest.update(chunk)
+        self.ended = last
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": not last})
+
+    async def whole(self, status: int, body: bytes, headers: Iterable[Header] = ()) -> None:
+        """A JSON answer in one piece."""
+        length = (b"content-length", str(len(body)).encode())
+        await self.start(status, [(b"content-type", b"application/json"), length, *headers])
+        await self.write(body, last=True)

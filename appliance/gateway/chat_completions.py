@@ -1,0 +1,89 @@
+"""`POST /v1/chat/completions`: the OpenAI dialect's door to the path of a call."""
+
+import hashlib
+from collections.abc import Mapping
+
+from starlette.types import Receive, Scope, Send
+
+from appliance.calls.address import DEFAULT_BASE
+from appliance.calls.call import Call
+from appliance.calls.pipeline import Exchange, Pipeline
+from appliance.dialects.chat import DialectError, Finish
+from appliance.dialects.openai import answer, request
+from appliance.errors import BadRequest
+from appliance.gateway.asgi import Reply, read_body
+from appliance.gateway.auth import Authenticator
+from appliance.gateway.drain import Drain
+from appliance.gateway.errors import Shape
+from appliance.gateway.serving import Serving
+from appliance.ids import Clock
+
+ENDPOINT = "/v1/chat/completions"
+
+
+class ChatCompletions:
+    """An ASGI application for this one route. Errors before the call is accepted are raised as `CallError`."""
+
+    def __init__(
+        self, auth: Authenticator, pipeline: Pipeline, drain: Drain, *, clock: Clock, max_body_bytes: int
+    ) -> None:
+        self._auth = auth
+        self._pipeline = pipeline
+        self._drain = drain
+        self._clock = clock
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        received = self._clock()
+        caller = await self._auth.caller(scope, ["engine"])
+        body = await read_body(scope, receive, self._max_body_bytes)
+        try:
+            asked = request.parse(body)
+        except DialectError as error:
+            raise BadRequest(error.message, param=error.param) from None
+        call = Call(
+            caller=caller,
+            endpoint=ENDPOINT,
+            model=asked.model,
+            stream=asked.stream,
+            chat=asked.chat,
+            body_sha256=hashlib.sha256(body).hexdigest(),
+            body_bytes=len(body),
+            received=received,
+        )
+        with self._drain.call() as stopping:
+            exchange = await self._pipeline.open(call)
+            wire = _OpenAIWire(exchange.proof_id, int(received.timestamp()), asked)
+            await Serving(exchange, wire, Reply(send), stream=asked.stream, stopping=stopping).run(receive)
+
+
+class _OpenAIWire:
+    """Renders one call's answer. The completion has the id of its proof, so that one leads to the other."""
+
+    shape: Shape = "openai"
+
+    def __init__(self, proof_id: str, created: int, asked: request.Request) -> None:
+        self._id = "chatcmpl-" + proof_id.removeprefix("prf_")
+        self._created = created
+        self._asked = asked
+
+    def whole(self, exchange: Exchange, text: str, finish: Finish) -> bytes:
+        course = exchange.course
+        pulse: Mapping[str, object] = {
+            "provider": course.provider,
+            "task": course.task,
+            "pii_masked": course.pii_masked,
+        }
+        return answer.whole(
+            id=self._id,
+            created=self._created,
+            model=course.model,
+            text=text,
+            finish=finish.reason,
+            usage=finish.usage,
+            pulse=pulse,
+        )
+
+    def stream(self) -> answer.Stream:
+        model = self._asked.model or DEFAULT_BASE
+        return answer.Stream(self._id, self._created, model, self._asked.include_usage)

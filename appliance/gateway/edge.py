@@ -1,0 +1,121 @@
+"""What surrounds every route: a request id, forgiving paths, and errors that never show more than they should."""
+
+import asyncio
+import difflib
+import logging
+import re
+from collections.abc import Sequence
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from appliance.errors import CallError, MethodNotAllowed, NotFound
+from appliance.gateway import errors
+from appliance.gateway.asgi import ClientGone, Reply
+from appliance.gateway.errors import InternalError, Shape
+from appliance.ids import Ids
+
+_log = logging.getLogger(__name__)
+
+NATIVE_PATHS = ("/v1/proofs", "/v1/ai/", "/v1/knowledge", "/.well-known/", "/healthz", "/readyz", "/metrics")
+
+DISCARD_BYTES = 256 * 1024 * 1024
+DISCARD_SECONDS = 30.0
+"""How much of a refused body is still read, and for how long. Nothing of it is kept."""
+
+
+def shape_of(path: str) -> Shape:
+    """Whose error form a path speaks (gateway.md, "Errors")."""
+    return "native" if path.startswith(NATIVE_PATHS) else "openai"
+
+
+class Edge:
+    """Wraps the router. Whatever it raises becomes an answer in the route's own error form."""
+
+    def __init__(self, router: ASGIApp, ids: Ids, paths: Sequence[str]) -> None:
+        self._router = router
+        self._ids = ids
+        self._paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close"})
+            return
+        request_id = self._ids.new("req")
+        path = re.sub(r"^(/v1)+/", "/v1/", scope["path"])
+        reply, body = _Marked(send, request_id), _Body(receive)
+        if scope["method"] == "HEAD" and path == "/":  # how some clients ask whether anybody is there
+            await Reply(reply).whole(200, b"")
+            return
+        try:
+            # With an app in the scope the router raises its refusals instead of answering them in plain text.
+            await self._router({**scope, "path": path, "app": self}, body, reply)
+        except ClientGone:
+            return
+        except CallError as error:
+            await self._answer(scope, body, reply, error)
+        except HTTPException as error:
+            await self._answer(scope, body, reply, self._routing_error(error, scope, path))
+        except Exception as error:
+            _log.exception("request %s failed unexpectedly: %s", request_id, type(error).__name__)
+            await self._answer(scope, body, reply, InternalError())
+
+    async def _answer(self, scope: Scope, body: "_Body", reply: "_Marked", error: CallError) -> None:
+        if reply.started:  # too late for a status: what was begun ends here, unfinished
+            return
+        await body.discard()
+        answer = errors.reply(error, shape_of(scope["path"]))
+        headers = [one for one in answer.headers if one[0] != b"connection" or scope["http_version"] == "1.1"]
+        await Reply(reply).whole(answer.status, answer.body, headers)
+
+    def _routing_error(self, error: HTTPException, scope: Scope, path: str) -> CallError:
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            return MethodNotAllowed(
+                f"{scope['method']} is not allowed here.", advice=f"Use {allowed}." if allowed else ""
+            )
+        near = difflib.get_close_matches(path, self._paths, n=1, cutoff=0.6)
+        advice = f"Did you mean {near[0]}?" if near else "This gateway serves " + ", ".join(self._paths) + "."
+        return NotFound("There is nothing at this path.", advice=advice)
+
+
+class _Body:
+    """Hands the request's messages on, and can throw the rest of the body away.
+
+    Most clients read no answer before they have sent their whole body: one that is refused early must still be
+    let finish, within reason, or it would see a broken connection instead of the refusal.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._ended = False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    async def discard(self) -> None:
+        size = 0
+        try:
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while not self._ended and size < DISCARD_BYTES:
+                    size += len((await self()).get("body", b""))
+        except TimeoutError:
+            return
+
+
+class _Marked:
+    """Adds the request id to the head of the answer, and remembers that there was one."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id.encode()
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            message = {**message, "headers": [*message["headers"], (b"x-request-id", self._request_id)]}
+        await self._send(message)

@@ -1,0 +1,92 @@
+"""The one place where an error becomes a status and a body in the caller's dialect (gateway.md, "Errors")."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal
+
+import orjson
+
+from appliance.dialects.openai import errors as openai
+from appliance.errors import BodyTooLarge, CallError, UpstreamFailed, UpstreamTimeout
+
+Shape = Literal["openai", "native"]
+"""Whose error form a route speaks."""
+
+STATUS: dict[str, int] = {
+    "invalid_api_key": 401,
+    "scope_denied": 403,
+    "read_only_key": 403,
+    "provider_not_allowed": 403,
+    "request_too_large": 413,
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "not_found": 404,
+    "model_not_found": 404,
+    "method_not_allowed": 405,
+    "address_not_supported": 501,
+    "local_lane_unavailable": 503,
+    "overloaded": 503,
+    "storage_unavailable": 503,
+    "upstream_error": 502,
+    "upstream_timeout": 504,
+    "internal_error": 500,
+}
+"""HTTP status of every code a call can end with."""
+
+RETRY_AFTER_SECONDS: dict[str, int] = {"local_lane_unavailable": 10, "overloaded": 5, "storage_unavailable": 10}
+"""When to come back. A machine is asked how it is every 5 s, so that twice that is enough."""
+
+_OPENAI_TYPES = {
+    401: "authentication_error",
+    402: "insufficient_quota",
+    403: "permission_error",
+    429: "rate_limit_error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReply:
+    """An error ready to be sent."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class InternalError(CallError):
+    """What is sent for an exception nobody expected; the log has the details, the wire has none."""
+
+    code = "internal_error"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The gateway failed while it handled this request.",
+            advice="Tell the administrator the request id; the log has the details.",
+        )
+
+
+def reply(error: CallError, shape: Shape) -> ErrorReply:
+    """The error as one whole answer."""
+    status = STATUS[error.code]
+    headers: list[tuple[bytes, bytes]] = []
+    if error.code in RETRY_AFTER_SECONDS:
+        headers.append((b"retry-after", str(RETRY_AFTER_SECONDS[error.code]).encode()))
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if isinstance(error, BodyTooLarge):
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    return ErrorReply(status, body(error, shape), tuple(headers))
+
+
+def body(error: CallError, shape: Shape) -> bytes:
+    """The error object of the dialect, for a whole answer or an event of a stream."""
+    if shape == "native":
+        return orjson.dumps({"error": str(error), "code": error.code})
+    status = STATUS[error.code]
+    kind = _OPENAI_TYPES.get(status, "invalid_request_error" if status < 500 or status == 501 else "api_error")
+    return openai.body(message=str(error), type=kind, code=error.code, param=error.param)
+
+
+def ending(error: CallError) -> Literal["refused", "failed"]:
+    """How a call ended that ended with this error: by our decision, or because somebody broke."""
+    return "failed" if isinstance(error, UpstreamFailed | UpstreamTimeout | InternalError) else "refused"

@@ -1,0 +1,40 @@
+"""The public routes, each with what answers it; nothing else of the gateway is reachable from the network."""
+
+from dataclasses import dataclass
+
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
+
+from appliance.gateway.chat_completions import ENDPOINT, ChatCompletions
+from appliance.gateway.edge import Edge
+from appliance.gateway.health import Health
+from appliance.gateway.models import Models
+from appliance.gateway.proofs import Proofs
+from appliance.ids import Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Families:
+    """The route families, built by app.py."""
+
+    chat_completions: ChatCompletions
+    models: Models
+    proofs: Proofs
+    health: Health
+
+
+def build(families: Families, ids: Ids) -> ASGIApp:
+    """The gateway as one ASGI application."""
+    get = ["GET"]
+    routes = [
+        Route(ENDPOINT, families.chat_completions, methods=["POST"]),
+        Route("/v1/models", families.models.list, methods=get),
+        Route("/v1/models/{id:path}", families.models.one, methods=get),
+        Route("/v1/proofs", families.proofs.list, methods=get),
+        Route("/v1/proofs/{id}", families.proofs.one, methods=get),
+        Route("/.well-known/synapse/keys.json", families.proofs.keys, methods=get),
+        Route("/healthz", families.health.live, methods=get),
+        Route("/readyz", families.health.ready, methods=get),
+    ]
+    router = Router(routes, redirect_slashes=False)
+    return Edge(router, ids, [route.path for route in routes if "{" not in route.path])

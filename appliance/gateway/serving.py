@@ -1,0 +1,188 @@
+"""Serves one call: runs it, sends its answer whole or streamed, and ends it honestly whatever happens.
+
+The order is the promise (gateway.md, "Streaming"): certificate and ledger row are committed before the last
+byte of a whole answer, or the terminal event of a stream, leaves. A client that goes away cancels the work.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import aclosing
+from typing import Protocol
+
+from starlette.types import Receive
+
+from appliance.calls.call import Ending
+from appliance.calls.pipeline import Exchange
+from appliance.dialects.chat import Event, Finish, TextDelta
+from appliance.errors import CallError, StorageUnavailable, UpstreamFailed
+from appliance.gateway import errors
+from appliance.gateway.asgi import Header, Reply
+from appliance.gateway.pauses import with_pauses
+
+_log = logging.getLogger(__name__)
+
+KEEP_ALIVE_SECONDS = 10.0
+"""Headers go with the first event or after this time; a comment line follows at every such pause."""
+
+SSE_HEADERS: tuple[Header, ...] = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+)
+
+Finished = tuple[str, Finish]
+"""A whole answer: its text and how it ended."""
+
+
+class StreamEncoder(Protocol):
+    """Renders one stream in a dialect. `start` comes first, `finish` or `error` last."""
+
+    def start(self) -> bytes: ...
+    def delta(self, event: TextDelta) -> bytes: ...
+    def keep_alive(self) -> bytes: ...
+    def finish(self, finish: Finish) -> bytes: ...
+    def error(self, body: bytes) -> bytes: ...
+
+
+class Wire(Protocol):
+    """How a dialect renders the answer of one call."""
+
+    shape: errors.Shape
+
+    def whole(self, exchange: Exchange, text: str, finish: Finish) -> bytes: ...
+    def stream(self) -> StreamEncoder: ...
+
+
+class Serving:
+    """One call on the wire; use once."""
+
+    def __init__(self, exchange: Exchange, wire: Wire, reply: Reply, *, stream: bool, stopping: asyncio.Event) -> None:
+        self._exchange = exchange
+        self._wire = wire
+        self._reply = reply
+        self._encoder = wire.stream() if stream else None
+        self._stopping = stopping
+        self._stopped: Ending | None = None
+
+    async def run(self, receive: Receive) -> None:
+        """Answer the call, or end it when its client leaves or the daemon has to stop."""
+        work = asyncio.ensure_future(self._answer())
+        gone = asyncio.ensure_future(_until_gone(receive))
+        stop = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({work, gone, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                self._stopped = "cancelled" if gone.done() else "failed"
+                work.cancel()
+            await work
+        finally:
+            gone.cancel()
+            stop.cancel()
+            if not work.done():  # the server itself cancels us: the call still gets its ending
+                self._stopped = self._stopped or "failed"
+                work.cancel()
+                await asyncio.wait({work})
+
+    async def _answer(self) -> None:
+        try:
+            if self._encoder is None:
+                await self._whole()
+            else:
+                await self._stream(self._encoder)
+        except asyncio.CancelledError:
+            if self._stopped is None:
+                raise
+            await self._end_early(self._stopped)
+        except CallError as error:
+            await self._fail(error)
+        except Exception as error:
+            _log.exception("call %s failed unexpectedly: %s", self._exchange.proof_id, type(error).__name__)
+            await self._fail(errors.InternalError())
+
+    async def _whole(self) -> None:
+        parts: list[str] = []
+        finish: Finish | None = None
+        async with aclosing(self._exchange.events()) as events:
+            async for event in events:
+                if isinstance(event, Finish):
+                    finish = event
+                else:
+                    parts.append(event.text)
+        if finish is None:
+            raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
+        body = self._wire.whole(self._exchange, "".join(parts), finish)
+        await self._exchange.close(ending_of(finish), status=200, response_sha256=self._reply.sha256_with(body))
+        await self._reply.whole(200, body, self._headers(whole=True))
+
+    async def _stream(self, encoder: StreamEncoder) -> None:
+        finish: Finish | None = None
+        async with aclosing(with_pauses(self._exchange.events(), KEEP_ALIVE_SECONDS)) as events:
+            async for event in events:
+                if isinstance(event, Finish):
+                    finish = event
+                    continue
+                await self._begin(encoder)
+                await self._reply.write(_render(encoder, event))
+        if finish is None:
+            raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
+        await self._begin(encoder)
+        tail = encoder.finish(finish)
+        await self._exchange.close(ending_of(finish), status=200, response_sha256=self._reply.sha256_with(tail))
+        await self._reply.write(tail, last=True)
+
+    async def _begin(self, encoder: StreamEncoder) -> None:
+        if not self._reply.started:
+            await self._reply.start(200, [*SSE_HEADERS, *self._headers(whole=False)])
+            await self._reply.write(encoder.start())
+
+    async def _fail(self, error: CallError) -> None:
+        """End the call with an error: as a status while nothing has been sent, else as the stream's last event."""
+        if self._reply.ended:
+            return
+        ending = errors.ending(error)
+        if self._reply.started and self._encoder is not None:
+            status, headers = 200, ()
+            body = self._encoder.error(errors.body(error, self._wire.shape))
+        else:
+            refusal = errors.reply(error, self._wire.shape)
+            status, headers, body = refusal.status, refusal.headers, refusal.body
+        if not isinstance(error, StorageUnavailable):
+            await self._close_quietly(ending, status, self._reply.sha256_with(body))
+        if self._reply.started:
+            await self._reply.write(body, last=True)
+        else:
+            await self._reply.whole(status, body, [*headers, *self._headers(whole=False)])
+
+    async def _end_early(self, ending: Ending) -> None:
+        if ending == "failed":
+            await self._fail(UpstreamFailed("The gateway is stopping.", advice="Send the request again in a minute."))
+        elif not self._reply.ended:
+            status = 200 if self._reply.started else None
+            await self._close_quietly(ending, status, self._reply.sha256_with())
+
+    async def _close_quietly(self, ending: Ending, status: int | None, sha256: str) -> None:
+        """The call has failed already: a certificate that cannot be written is logged, and closed at the next start."""
+        try:
+            await self._exchange.close(ending, status=status, response_sha256=sha256)
+        except StorageUnavailable as error:
+            _log.error("the ending of call %s could not be recorded: %s", self._exchange.proof_id, error)
+
+    def _headers(self, *, whole: bool) -> Iterable[Header]:
+        yield b"x-pulse-proof", self._exchange.proof_id.encode()
+        if whole:
+            yield b"x-pulse-provider", self._exchange.course.provider.encode()
+            yield b"x-pulse-pii-masked", str(self._exchange.course.pii_masked).encode()
+
+
+def ending_of(finish: Finish) -> Ending:
+    return "complete" if finish.reason == "stop" else "length"
+
+
+def _render(encoder: StreamEncoder, event: Event | None) -> bytes:
+    return encoder.delta(event) if isinstance(event, TextDelta) else encoder.keep_alive()
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,29 @@
+"""Log lines for the journal: one line an event, `level name: message`, on stderr. Never a prompt, answer or key."""
+
+import logging
+import sys
+
+_LEVELS = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+"""The journal's priorities (sd-daemon(3)), which it reads from a `<N>` in front of a line."""
+
+
+class _JournalFormatter(logging.Formatter):
+    def __init__(self, *, priorities: bool) -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+        self._priorities = priorities
+
+    def format(self, record: logging.LogRecord) -> str:
+        prefix = f"<{_LEVELS.get(record.levelno, 6)}>" if self._priorities else ""
+        # Every line of a traceback carries the prefix, or the journal files the rest under another priority.
+        return "\n".join(prefix + line for line in super().format(record).splitlines())
+
+
+def configure(*, level: str, under_journal: bool) -> None:
+    """Send the daemon's log to stderr; `under_journal` adds the journal's priority in front of each line."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JournalFormatter(priorities=under_journal))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # its debug lines quote statements with their values
+    logging.getLogger("httpx").setLevel(logging.WARNING)

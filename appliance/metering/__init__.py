@@ -1,0 +1,1 @@
+"""What a call counts: questions, cost, and the ledger's row."""

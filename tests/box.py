@@ -1,0 +1,96 @@
+"""A whole gateway inside the test's own process: real sockets and database, doubles for the machines."""
+
+import asyncio
+import hashlib
+import os
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+
+from appliance.admin import wire
+from appliance.admin.client import Client
+from appliance.admin.peers import Listener
+from appliance.app import App, running
+from appliance.proofs import verify
+from appliance.settings import load
+from appliance.store import ledger
+from appliance.store.ledger import LedgerRow
+
+CHAT = "/v1/chat/completions"
+
+
+@dataclass
+class Box:
+    """`http` sends the key; `url` is without a path."""
+
+    url: str
+    key: str
+    app: App
+    admin: Client
+    http: httpx.AsyncClient
+    state_dir: Path
+
+    def body(self, text: str = "Hi", **fields: Any) -> bytes:
+        return orjson.dumps({"model": "pulse-auto", "messages": [{"role": "user", "content": text}], **fields})
+
+    async def chat(self, body: bytes | None = None, **fields: Any) -> httpx.Response:
+        content = self.body(**fields) if body is None else body
+        return await self.http.post(CHAT, content=content, headers={"content-type": "application/json"})
+
+    async def certificate(self, proof_id: str) -> dict[str, Any]:
+        """The payload of a certificate, checked by the offline verifier."""
+        answer = await self.http.get(f"/v1/proofs/{proof_id}")
+        assert answer.status_code == 200, answer.text
+        report = verify.verify({proof_id: answer.content}, self.app.public_keys)
+        assert report.exit_code == 0, verify.render(report)
+        return orjson.loads(answer.content)["payload"]
+
+    def ledger(self, proof_id: str) -> LedgerRow:
+        with sqlite3.connect(f"file:{self.state_dir / 'synapse.db'}?mode=ro", uri=True) as conn:
+            row = ledger.get(conn, proof_id)
+        conn.close()
+        assert row is not None
+        return row
+
+
+def sha256(data: bytes | str) -> str:
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+@asynccontextmanager
+async def box(state_dir: Path, *machines: str, **environ: str) -> AsyncIterator[Box]:
+    """A gateway on these machines; `environ` holds further settings by their name in the environment."""
+    settings = load(
+        None,
+        {"SYNAPSE_STATE_DIR": str(state_dir), "SYNAPSE_LOCAL__OLLAMA": ",".join(machines), **environ},
+        system_file=state_dir / "none.toml",
+    )
+    os.makedirs(state_dir, exist_ok=True)  # noqa: PTH103  nothing waits for a temporary directory
+    config = Config()
+    config.bind = ["127.0.0.1:0"]
+    sockets = config.create_sockets()
+    port = sockets.insecure_sockets[0].getsockname()[1]
+    config.bind = [f"fd://{sockets.insecure_sockets[0].detach()}"]
+    config.errorlog = None
+    url = f"http://127.0.0.1:{port}"
+    closed = asyncio.Event()
+    async with running(settings, {}, base_url=f"{url}/v1") as app:
+        listener = await Listener.open(settings.admin.socket, app.admin)
+        server = asyncio.ensure_future(serve(app.gateway, config, shutdown_trigger=closed.wait))  # type: ignore[arg-type]
+        async with Client(settings.admin.socket) as admin:
+            key = (await admin.create_key(wire.NewKey("test", scopes=("engine",)))).secret
+            headers = {"authorization": f"Bearer {key}"}
+            async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False) as http:
+                yield Box(url, key, app, admin, http, state_dir)
+        await app.drain.finish(1)
+        closed.set()
+        await server
+        await listener.close()

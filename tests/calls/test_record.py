@@ -1,0 +1,74 @@
+import hashlib
+from datetime import UTC, datetime
+
+from appliance.calls.call import Call
+from appliance.calls.record import Course, certificate, ledger_row
+from appliance.cluster.machine import Machine
+from appliance.dialects.chat import Chat, Finish, Message, TextDelta, Usage
+from appliance.proofs.certificate import Gateway, Intent, Pii, Request
+from appliance.store.keys import Caller
+
+NOW = datetime(2026, 11, 29, 18, 57, 3, tzinfo=UTC)
+MACHINE = Machine("node", "box", "http://10.0.0.2:1", "open", "ollama/0.32.15", healthy=True, why="")
+CALLER = Caller(
+    2, "key_x", "k", 3, "ws_x", "w", 4, "usr_x", "u", frozenset({"engine"}), False, None, None, 0, None, None
+)
+CALL = Call(CALLER, "/v1/chat/completions", "gpt-4o", True, Chat((Message("user", "Hi"),)), "0" * 64, 9, NOW)
+INTENT = Intent(
+    "prf_x",
+    "ws_x",
+    "key_x",
+    Gateway("1", "none", "0" * 64),
+    NOW,
+    Request(CALL.endpoint, CALL.model, CALL.body_sha256, CALL.body_bytes, CALL.stream),
+    {"kind": "auto"},
+    Pii("standard"),
+)
+
+
+def answered() -> Course:
+    course = Course(started=10.0, shield_mode="standard")
+    course.sending(MACHINE, "m", b"first")
+    course.sending(MACHINE, "m", b"second")
+    for text, now in (("Hel", 10.25), ("lo", 10.5)):
+        course.content(now)
+        course.passed_on(TextDelta(text))
+    course.passed_on(Finish("stop", Usage(7, 2)))
+    return course
+
+
+def test_an_answered_call():
+    course = answered()
+    said = certificate(course, INTENT, 5, completed=NOW, ending="complete", status=200, response_sha256="f" * 64)
+    assert said.egress.sent is not None
+    assert (said.egress.sent.attempts, said.egress.sent.sha256) == (2, hashlib.sha256(b"second").hexdigest())
+    assert said.response.text_sha256 == hashlib.sha256(b"Hello").hexdigest()
+    row = ledger_row(course, CALL, "prf_x", "complete", total_seconds=1.5)
+    assert (row.first_token_ms, row.total_ms, row.completion_tokens, row.questions_milli) == (250, 1500, 2, 250)
+    assert (row.workspace_n, row.key_n, row.user_n) == (3, 2, 4)
+
+
+def test_an_answer_without_a_word_has_the_hash_of_no_text():
+    course = Course(started=0.0, shield_mode="standard")
+    course.sending(MACHINE, "m", b"body")
+    course.passed_on(Finish("stop", Usage(7, 0)))
+    said = certificate(course, INTENT, 5, completed=NOW, ending="complete", status=200, response_sha256="f" * 64)
+    assert said.response.text_sha256 == hashlib.sha256(b"").hexdigest()
+
+
+def test_a_call_that_reached_nobody_says_nothing_of_a_model():
+    course = Course(started=0.0, shield_mode="medical")
+    said = certificate(course, INTENT, 5, completed=NOW, ending="refused", status=503, response_sha256="f" * 64)
+    assert (said.egress.sent, said.routing, said.usage, said.response.text_sha256) == (None, None, None, None)
+    assert said.egress.pii.mode == "medical"
+    row = ledger_row(course, CALL, "prf_x", "refused", total_seconds=0.001)
+    assert (row.provider, row.model, row.node, row.first_token_ms, row.questions_milli) == (None, None, None, None, 0)
+
+
+def test_a_call_that_was_left_counts_the_pieces_that_came():
+    course = Course(started=0.0, shield_mode="standard")
+    course.sending(MACHINE, "m", b"body")
+    for _ in range(3):
+        course.content(1.0)
+    row = ledger_row(course, CALL, "prf_x", "cancelled", total_seconds=2)
+    assert (row.completion_tokens, row.questions_milli) == (3, 250)

@@ -1,0 +1,52 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from appliance.calls.pipeline import Exchange, Pipeline
+from tests.box import Box, box, sha256
+from tests.upstreams.ollama import OllamaDouble
+
+
+async def open_and_die(gateway: Box, monkeypatch: pytest.MonkeyPatch, body: bytes) -> str:
+    """What is left of a call whose process died in the middle of it: its intent. Its proof id."""
+    opened: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    really = Pipeline.open
+
+    async def open_only(self: Pipeline, call: object) -> Exchange:
+        exchange = await really(self, call)  # type: ignore[arg-type]  handed through
+        opened.set_result(exchange.proof_id)
+        raise RuntimeError("the process dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pipeline, "open", open_only)
+        await gateway.chat(body)
+    return await opened
+
+
+async def test_a_call_left_open_is_closed_as_failed_at_the_next_start(
+    tmp_path: Path, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+):
+    async with box(tmp_path / "state", ollama.url) as gateway:
+        finished = (await gateway.chat()).headers["x-pulse-proof"]
+        body = gateway.body("cut off", model="gpt-4o+cortex", stream=True)
+        opened = await open_and_die(gateway, monkeypatch, body)
+        assert (await gateway.http.get(f"/v1/proofs/{opened}")).status_code == 404
+    async with box(tmp_path / "state", ollama.url) as gateway:
+        said = await gateway.certificate(opened)
+        assert said["recovered"] is True
+        assert said["response"] == {"ending": "failed"}
+        assert said["request"] == {
+            "endpoint": "/v1/chat/completions",
+            "model": "gpt-4o+cortex",
+            "sha256": sha256(body),
+            "bytes": len(body),
+            "stream": True,
+        }
+        assert said["address"] == {"kind": "auto", "cortex": True}
+        assert "routing" not in said
+        row = gateway.ledger(opened)
+        assert (row.ending, row.address, row.questions_milli, row.provider) == ("failed", "gpt-4o+cortex", 0, None)
+        assert (await gateway.certificate(finished))["response"]["ending"] == "complete"
+    async with box(tmp_path / "state", ollama.url) as gateway:
+        assert [one.id for one in (await gateway.admin.proofs()).proofs].count(opened) == 1

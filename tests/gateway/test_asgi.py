@@ -1,0 +1,80 @@
+import hashlib
+from typing import Any
+
+import pytest
+
+from appliance.errors import BadRequest, BodyTooLarge
+from appliance.gateway.asgi import ClientGone, Reply, read_body
+
+
+def receiver(*messages: dict[str, Any]):
+    queue = list(messages)
+
+    async def receive() -> dict[str, Any]:
+        return queue.pop(0)
+
+    return receive
+
+
+def scope(**headers: str) -> dict[str, Any]:
+    return {"headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}
+
+
+def part(body: bytes, more: bool = False) -> dict[str, Any]:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+async def test_a_body_in_pieces():
+    receive = receiver(part(b"ab", more=True), part(b"", more=True), part(b"c"))
+    assert await read_body(scope(), receive, 3) == b"abc"
+
+
+async def test_the_limit_counts_what_came_not_what_was_announced():
+    with pytest.raises(BodyTooLarge):
+        await read_body(scope(), receiver(part(b"ab", more=True), part(b"cd", more=True)), 3)
+    with pytest.raises(BodyTooLarge):
+        await read_body(scope(content_length="1"), receiver(part(b"abcd")), 3)
+
+
+async def test_an_announced_size_over_the_limit_is_refused_before_anything_is_read():
+    with pytest.raises(BodyTooLarge, match="max_body_mb"):
+        await read_body(scope(content_length="4"), receiver(), 3)
+
+
+async def test_a_client_that_leaves_while_it_sends():
+    with pytest.raises(ClientGone):
+        await read_body(scope(), receiver(part(b"a", more=True), {"type": "http.disconnect"}), 3)
+
+
+async def test_a_compressed_body_is_refused_not_misread():
+    with pytest.raises(BadRequest, match="plain JSON"):
+        await read_body(scope(content_encoding="gzip"), receiver(part(b"a")), 3)
+    assert await read_body(scope(content_encoding="identity"), receiver(part(b"a")), 3) == b"a"
+
+
+async def test_a_reply_knows_the_hash_of_what_it_sent_and_of_what_it_would():
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    reply = Reply(send)
+    assert (reply.started, reply.ended) == (False, False)
+    await reply.start(200, [(b"a", b"b")])
+    await reply.write(b"one")
+    assert reply.sha256_with(b"two") == hashlib.sha256(b"onetwo").hexdigest()
+    assert reply.sha256_with() == hashlib.sha256(b"one").hexdigest()
+    await reply.write(b"two", last=True)
+    assert (reply.started, reply.ended) == (True, True)
+    assert [message.get("more_body") for message in sent] == [None, True, False]
+
+
+async def test_a_whole_answer_has_its_length():
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await Reply(send).whole(200, b"{}", [(b"x-a", b"1")])
+    assert dict(sent[0]["headers"]) == {b"content-type": b"application/json", b"content-length": b"2", b"x-a": b"1"}
+    assert sent[1] == {"type": "http.response.body", "body": b"{}", "more_body": False}

@@ -1,0 +1,183 @@
+import asyncio
+
+import httpx
+import orjson
+import pytest
+
+from appliance.calls.pipeline import Pipeline
+from appliance.gateway.edge import shape_of
+from tests.box import CHAT, Box
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/v1/chat/completions", "openai"),
+        ("/v1/models/x", "openai"),
+        ("/nothing", "openai"),
+        ("/v1/proofs/prf_x", "native"),
+        ("/healthz", "native"),
+    ],
+)
+def test_whose_error_form_a_path_speaks(path: str, shape: str):
+    assert shape_of(path) == shape
+
+
+@pytest.mark.parametrize(
+    ("path", "near"), [("/v1/chat/completion", CHAT), ("/v1/model", "/v1/models"), ("/health", "/healthz")]
+)
+async def test_an_unknown_path_names_the_near_one(gateway: Box, path: str, near: str):
+    answer = await gateway.http.get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    assert f"Did you mean {near}?" in answer.json()["error"]["message"]
+
+
+async def test_a_path_like_no_other_gets_the_list(gateway: Box):
+    answer = await gateway.http.post("/completely/else")
+    assert CHAT in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("GET", CHAT, "POST"), ("POST", "/v1/models", "GET"), ("DELETE", "/v1/proofs", "GET")],
+)
+async def test_a_wrong_method_names_the_right_one(gateway: Box, method: str, path: str, allowed: str):
+    answer = await gateway.http.request(method, path)
+    assert answer.status_code == 405
+    assert "method_not_allowed" in answer.text
+    assert allowed in answer.text
+
+
+async def test_the_doubled_version_is_forgiven(gateway: Box):
+    assert (await gateway.http.get("/v1/v1/models")).status_code == 200
+    assert (await gateway.http.post("/v1" + CHAT, content=gateway.body())).status_code == 200
+
+
+async def test_head_of_the_root_is_answered(gateway: Box):
+    answer = await gateway.http.head("/")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+async def test_every_answer_has_its_own_request_id(gateway: Box):
+    answers = [await gateway.http.get(path) for path in ("/healthz", "/v1/models", "/nothing", "/v1/proofs/prf_x")]
+    assert len({answer.headers["x-request-id"] for answer in answers}) == 4
+
+
+async def test_an_unexpected_failure_shows_nothing(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    async def broken(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(Pipeline, "open", broken)
+    answer = await gateway.chat()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")
+    assert "secret detail" not in answer.text
+    assert "Traceback" not in answer.text
+    assert answer.headers["x-request-id"] in caplog.text
+    monkeypatch.undo()
+    assert (await gateway.chat()).status_code == 200
+
+
+async def test_a_client_that_leaves_while_it_sends_its_body_harms_nothing(gateway: Box):
+    host, port = gateway.url.removeprefix("http://").split(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {gateway.key}\r\ncontent-length: 100\r\n\r\n"
+    writer.write(head.encode() + b"{")
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+    assert (await gateway.chat()).status_code == 200
+
+
+async def test_a_websocket_is_turned_away(gateway: Box):
+    upgrade = {
+        "connection": "upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "AA==",
+    }
+    answer = await gateway.http.get("/v1/models", headers=upgrade)
+    assert answer.status_code in (400, 403)
+
+
+async def test_no_page_of_a_browser_is_given_leave(gateway: Box):
+    preflight = await gateway.http.request(
+        "OPTIONS", CHAT, headers={"origin": "https://evil.example", "access-control-request-method": "POST"}
+    )
+    assert preflight.status_code == 405
+    assert not [name for name in preflight.headers if name.startswith("access-control")]
+
+
+BAD_BODIES = {
+    "empty": b"",
+    "blank": b"  ",
+    "malformed": b'{"messages": [',
+    "trailing": b'{"messages": []} x',
+    "not an object": b"[1, 2]",
+    "a string": b'"hello"',
+    "not UTF-8": b'{"messages": [{"role": "user", "content": "\xff\xfe"}]}',
+    "UTF-16": '{"messages": []}'.encode("utf-16"),
+    "lone surrogate": b'{"messages": [{"role": "user", "content": "\\ud800"}]}',
+    "deep list": b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep object": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "NaN": b'{"messages": [{"role": "user", "content": "x"}], "temperature": NaN}',
+    "huge number": b'{"messages": [{"role": "user", "content": "x"}], "seed": 1e999}',
+    "no messages": b"{}",
+    "messages null": b'{"messages": null}',
+    "messages empty": b'{"messages": []}',
+    "messages a string": b'{"messages": "hello"}',
+    "message a number": b'{"messages": [7]}',
+    "no role": b'{"messages": [{"content": "x"}]}',
+    "wrong role": b'{"messages": [{"role": "martian", "content": "x"}]}',
+    "no content": b'{"messages": [{"role": "user"}]}',
+    "content a number": b'{"messages": [{"role": "user", "content": 7}]}',
+    "model a number": b'{"model": 7, "messages": [{"role": "user", "content": "x"}]}',
+    "stream a string": b'{"stream": "yes", "messages": [{"role": "user", "content": "x"}]}',
+    "temperature a string": b'{"temperature": "hot", "messages": [{"role": "user", "content": "x"}]}',
+}
+
+
+@pytest.mark.parametrize("name", BAD_BODIES)
+async def test_bad_bodies_are_refused_and_the_next_call_is_served(gateway: Box, name: str):
+    answer = await gateway.chat(BAD_BODIES[name])
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert error["code"] == "invalid_request_error"
+    assert set(error) == {"message", "type", "code", "param"}
+    assert "x-pulse-proof" not in answer.headers
+    assert (await gateway.chat()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tools", [{"type": "function", "function": {"name": "f"}}]),
+        ("response_format", {"type": "json_object"}),
+        ("n", 2),
+        ("logprobs", True),
+        ("logit_bias", {"1": 2}),
+        ("tool_choice", "required"),
+        ("reasoning_effort", "high"),
+    ],
+)
+async def test_what_is_not_there_is_refused_by_name(gateway: Box, field: str, value: object):
+    answer = await gateway.chat(**{field: value})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, field)
+
+
+async def test_a_body_over_the_limit(gateway: Box):
+    answer = await gateway.chat(b'{"messages": "' + b"x" * (32 * 1024 * 1024) + b'"}')
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
+    assert (await gateway.chat()).status_code == 200
+
+
+async def test_a_body_over_the_limit_without_a_key_is_first_of_all_without_a_key(gateway: Box):
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        answer = await http.post(CHAT, content=b"x" * (40 * 1024 * 1024))
+    assert answer.status_code == 401
+
+
+async def test_a_large_body_within_the_limit_is_served(gateway: Box):
+    answer = await gateway.chat(orjson.dumps({"messages": [{"role": "user", "content": "é" * 8_000_000}]}))
+    assert answer.status_code == 200

@@ -1,0 +1,75 @@
+import orjson
+import pytest
+
+from appliance import errors as hierarchy
+from appliance.errors import BadRequest, BodyTooLarge, CallError, NotAuthenticated, UpstreamFailed
+from appliance.gateway import errors
+from appliance.gateway.errors import InternalError
+
+# gateway.md, "Errors": condition → status, code, OpenAI type.
+TABLE = [
+    ("NotAuthenticated", 401, "invalid_api_key", "authentication_error"),
+    ("ScopeDenied", 403, "scope_denied", "permission_error"),
+    ("ReadOnlyKey", 403, "read_only_key", "permission_error"),
+    ("BadRequest", 400, "invalid_request_error", "invalid_request_error"),
+    ("BodyTooLarge", 413, "request_too_large", "invalid_request_error"),
+    ("NotFound", 404, "not_found", "invalid_request_error"),
+    ("MethodNotAllowed", 405, "method_not_allowed", "invalid_request_error"),
+    ("UnknownAgent", 404, "model_not_found", "invalid_request_error"),
+    ("AddressNotSupported", 501, "address_not_supported", "invalid_request_error"),
+    ("ProviderNotAllowed", 403, "provider_not_allowed", "permission_error"),
+    ("LocalLaneUnavailable", 503, "local_lane_unavailable", "api_error"),
+    ("ContextLengthExceeded", 400, "context_length_exceeded", "invalid_request_error"),
+    ("Overloaded", 503, "overloaded", "api_error"),
+    ("UpstreamFailed", 502, "upstream_error", "api_error"),
+    ("UpstreamTimeout", 504, "upstream_timeout", "api_error"),
+    ("StorageUnavailable", 503, "storage_unavailable", "api_error"),
+]
+
+
+def made(name: str) -> CallError:
+    return getattr(hierarchy, name)("It happened.", advice="Do this.", param="messages")
+
+
+@pytest.mark.parametrize(("name", "status", "code", "kind"), TABLE)
+def test_the_table_in_the_openai_dialect(name: str, status: int, code: str, kind: str):
+    reply = errors.reply(made(name), "openai")
+    assert reply.status == status
+    assert orjson.loads(reply.body) == {
+        "error": {"message": "It happened. Do this.", "type": kind, "code": code, "param": "messages"}
+    }
+
+
+@pytest.mark.parametrize(("name", "status", "code", "kind"), TABLE)
+def test_the_table_in_the_native_form(name: str, status: int, code: str, kind: str):
+    reply = errors.reply(made(name), "native")
+    assert reply.status == status
+    assert orjson.loads(reply.body) == {"error": "It happened. Do this.", "code": code}
+
+
+def test_every_kind_of_call_error_has_a_row():
+    kinds = {kind for kind in vars(hierarchy).values() if isinstance(kind, type) and issubclass(kind, CallError)}
+    assert {kind.__name__ for kind in kinds} - {"CallError"} == {row[0] for row in TABLE}
+
+
+@pytest.mark.parametrize("name", ["LocalLaneUnavailable", "Overloaded", "StorageUnavailable"])
+def test_what_may_pass_says_when_to_come_back(name: str):
+    headers = dict(errors.reply(made(name), "openai").headers)
+    assert int(headers[b"retry-after"]) > 0
+
+
+def test_headers_that_go_with_a_status():
+    assert (b"www-authenticate", b"Bearer") in errors.reply(NotAuthenticated("No."), "openai").headers
+    assert (b"connection", b"close") in errors.reply(BodyTooLarge("No."), "openai").headers
+
+
+def test_an_unexpected_failure_shows_nothing_of_itself():
+    reply = errors.reply(InternalError(), "openai")
+    assert reply.status == 500
+    assert orjson.loads(reply.body)["error"]["type"] == "api_error"
+
+
+def test_who_broke_decides_the_ending():
+    assert errors.ending(BadRequest("No.")) == "refused"
+    assert errors.ending(UpstreamFailed("No.")) == "failed"
+    assert errors.ending(InternalError()) == "failed"

@@ -1,0 +1,24 @@
+from pathlib import Path
+
+from tests.box import Box, box
+from tests.upstreams.ollama import ollama_double
+
+
+async def test_live_and_ready_need_no_key(gateway: Box):
+    gateway.http.headers.pop("authorization")
+    assert (await gateway.http.get("/healthz")).json() == {"status": "ok"}
+    ready = await gateway.http.get("/readyz")
+    assert (ready.status_code, ready.json()) == (200, {"status": "ready", "checks": {"lane": "ok", "storage": "ok"}})
+
+
+async def test_a_machine_without_a_model_is_not_ready(tmp_path: Path):
+    async with ollama_double(models=[]) as empty, box(tmp_path / "state", empty.url) as gateway:
+        ready = await gateway.http.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.json()["checks"]["lane"] != "ok"
+        assert (await gateway.http.get("/healthz")).status_code == 200
+
+
+async def test_a_machine_that_has_not_the_configured_model_is_not_ready(gateway: Box):
+    await gateway.admin.set_model("full", "absent")
+    assert (await gateway.http.get("/readyz")).status_code == 503

@@ -1,0 +1,37 @@
+import logging
+
+import pytest
+
+from appliance import logs
+
+
+@pytest.fixture(autouse=True)
+def restore():
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers, _ = handlers, root.setLevel(level)
+
+
+def test_one_line_an_event(capsys: pytest.CaptureFixture[str]):
+    logs.configure(level="INFO", under_journal=False)
+    logging.getLogger("appliance.x").info("ready: %s", "here")
+    logging.getLogger("appliance.x").debug("not shown")
+    assert capsys.readouterr().err == "INFO appliance.x: ready: here\n"
+
+
+def test_the_journal_gets_a_priority_on_every_line(capsys: pytest.CaptureFixture[str]):
+    logs.configure(level="INFO", under_journal=True)
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        logging.getLogger("x").exception("it failed")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 2
+    assert all(line.startswith("<3>") for line in lines)
+
+
+def test_statements_of_the_database_are_never_logged(capsys: pytest.CaptureFixture[str]):
+    logs.configure(level="DEBUG", under_journal=False)
+    logging.getLogger("aiosqlite").debug("executing a statement with its values")
+    assert capsys.readouterr().err == ""
