@@ -1,0 +1,155 @@
+"""The typed client of the admin API: what the command line, the console and the tests use.
+
+Speaks to the Unix socket of a running daemon. Knows only the shapes of `wire`: never the daemon's parts, its
+settings or its files.
+"""
+
+import errno
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+import aiohttp
+import orjson
+
+from appliance.admin import wire
+from appliance.errors import AdminError
+
+T = TypeVar("T")
+
+TIMEOUT_SECONDS = 30.0
+"""Every operation is a short read or write of the daemon's own database."""
+
+_BASE = "http://daemon" + wire.ROOT
+"""The host is only for HTTP's sake: the connection is the socket."""
+
+_ERRORS: dict[str, type[AdminError]] = {
+    wire.InvalidInput.code: wire.InvalidInput,
+    wire.UnknownSubject.code: wire.UnknownSubject,
+}
+
+
+class Client:
+    """One connection to a daemon; use it in `async with`. Every method raises `AdminError` with what to do next:
+    `DaemonDown` where nobody answers, `InvalidInput` and `UnknownSubject` for what was asked, else itself."""
+
+    def __init__(self, socket: Path, *, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._socket = socket
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.UnixConnector(str(self._socket))
+        self._session = aiohttp.ClientSession(connector=connector, timeout=self._timeout)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def status(self) -> wire.Status:
+        return await self._ask(wire.Status, "GET", "/status")
+
+    async def keys(self) -> wire.KeyList:
+        return await self._ask(wire.KeyList, "GET", "/keys")
+
+    async def create_key(self, new: wire.NewKey) -> wire.CreatedKey:
+        return await self._ask(wire.CreatedKey, "POST", "/keys", new)
+
+    async def revoke_key(self, id_or_name: str) -> wire.Key:
+        return await self._ask(wire.Key, "POST", "/keys/revoke", wire.KeyRef(id_or_name))
+
+    async def workspaces(self) -> wire.WorkspaceList:
+        return await self._ask(wire.WorkspaceList, "GET", "/workspaces")
+
+    async def create_workspace(self, name: str) -> wire.Named:
+        return await self._ask(wire.Named, "POST", "/workspaces", wire.NewName(name))
+
+    async def users(self) -> wire.UserList:
+        return await self._ask(wire.UserList, "GET", "/users")
+
+    async def create_user(self, name: str) -> wire.Named:
+        return await self._ask(wire.Named, "POST", "/users", wire.NewName(name))
+
+    async def models(self) -> wire.ModelList:
+        return await self._ask(wire.ModelList, "GET", "/models")
+
+    async def set_model(self, role: str, name: str) -> wire.ModelList:
+        return await self._ask(wire.ModelList, "PUT", f"/models/{quote(role, safe='')}", wire.NewModel(name))
+
+    async def unset_model(self, role: str) -> wire.ModelList:
+        return await self._ask(wire.ModelList, "DELETE", f"/models/{quote(role, safe='')}")
+
+    async def proofs(self, *, limit: int | None = None, before: int | None = None) -> wire.ProofList:
+        """A page, newest first; `before` is the `next_before` of the page before it."""
+        asked = {"limit": limit, "before": before}
+        query = "&".join(f"{name}={value}" for name, value in asked.items() if value is not None)
+        return await self._ask(wire.ProofList, "GET", f"/proofs?{query}")
+
+    async def proof(self, proof_id: str) -> bytes:
+        """The exact bytes of a certificate's canonical file."""
+        return await self._send("GET", f"/proofs/{quote(proof_id, safe='')}")
+
+    async def proof_keys(self) -> bytes:
+        """The public keys, as the bytes of a JWK set."""
+        return await self._send("GET", "/proofs/keys")
+
+    async def _ask(self, cls: type[T], method: str, path: str, body: Any = None) -> T:
+        answer = await self._send(method, path, None if body is None else _encoded(body))
+        return _decoded(cls, answer)
+
+    async def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        if self._session is None:
+            raise RuntimeError("the client is used outside of its `async with`")
+        try:
+            async with self._session.request(method, _BASE + path, data=body) as response:
+                answer = await response.read()
+        except aiohttp.ClientConnectorError as error:
+            raise self._unreachable(error.os_error) from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise AdminError(
+                f"The daemon did not answer properly on {self._socket} ({type(error).__name__}).",
+                advice="Look in its log, and start it again.",
+            ) from error
+        if response.status >= 400:
+            raise _refusal(answer, response.status)
+        return answer
+
+    def _unreachable(self, error: OSError) -> AdminError:
+        if error.errno in (errno.EACCES, errno.EPERM):
+            return AdminError(
+                f"You may not use the admin socket {self._socket}.",
+                advice="Run this as root, or join its group (sudo usermod -aG synapse $USER) and log in again.",
+            )
+        return wire.DaemonDown(
+            f"The daemon is not running (no answer on {self._socket}).",
+            advice="Start it: synapse serve, or systemctl start synapse.",
+        )
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return orjson.dumps(wire.encode(body))
+    except orjson.JSONEncodeError as error:  # a lone surrogate: bytes of the command line that are not UTF-8
+        raise wire.InvalidInput("A name is not text in UTF-8.", advice="Type it again.") from error
+
+
+def _decoded(cls: type[T], answer: bytes) -> T:
+    try:
+        return wire.decode(cls, orjson.loads(answer), lenient=True)
+    except (orjson.JSONDecodeError, wire.InvalidInput) as error:
+        raise AdminError(
+            f"The daemon answered in a form that this command does not know ({error}).",
+            advice="Restart it: it is of another version.",
+        ) from error
+
+
+def _refusal(answer: bytes, status: int) -> AdminError:
+    try:
+        problem = wire.decode(wire.Refusal, orjson.loads(answer), lenient=True).error
+    except (orjson.JSONDecodeError, wire.InvalidInput):
+        return AdminError(f"The daemon answered with status {status}.", advice="Look in its log.")
+    return _ERRORS.get(problem.code, AdminError)(problem.message, advice=problem.advice)

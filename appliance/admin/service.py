@@ -1,0 +1,180 @@
+"""What the admin API does, without HTTP: every operation as a method, on parts that are handed in.
+
+The parts that only a running daemon has (machines, certificates, calls) are named here as protocols, so that
+this package needs none of the packages that provide them.
+"""
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
+
+from appliance.admin import changes, shapes, wire
+from appliance.admin.changes import Change
+from appliance.ids import Clock, Ids
+from appliance.store import keys, live_settings, users, workspaces
+from appliance.store.database import Database
+from appliance.times import rfc3339
+
+T = TypeVar("T")
+
+LAST_CALLS = 5
+"""How many finished calls a status shows: what fits on one screen with the rest."""
+
+PAGE = 50
+"""Certificates in a page that did not say how many."""
+
+MAX_PAGE = 500
+"""The largest page: bounds the memory and the time of one answer."""
+
+
+class Proofs(Protocol):
+    """The certificates of all workspaces."""
+
+    async def newest(self, *, limit: int, before: int | None) -> Sequence[wire.Proof]:
+        """At most `limit`, newest first, whose log index is below `before`."""
+        ...
+
+    async def show(self, proof_id: str) -> bytes | None:
+        """The exact bytes of the canonical file, or None where there is no such certificate."""
+        ...
+
+    async def keys(self) -> bytes:
+        """The public keys as the bytes of a JWK set, retired ones included."""
+        ...
+
+
+class Machines(Protocol):
+    def snapshot(self) -> Sequence[wire.Machine]:
+        """Every machine that the daemon knows, as it last saw it. Never waits for the network."""
+        ...
+
+
+class Activity(Protocol):
+    def in_flight(self) -> int:
+        """Calls that have begun and not ended."""
+        ...
+
+    async def last_calls(self, limit: int) -> Sequence[wire.Call]:
+        """At most `limit` finished calls, newest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the daemon is at this moment. `default_model` is what serves while no full model is set, by what the
+    machines have; None where they have none."""
+
+    version: str
+    started: datetime
+    app_mode: Literal["local", "cloud"]
+    base_url: str
+    shield_mode: str
+    active_provider: str
+    default_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the service works on. `changed` is awaited after every change was committed, before it is answered,
+    so that whoever keeps a copy of keys or live settings reads them again."""
+
+    database: Database
+    clock: Clock
+    ids: Ids
+    proofs: Proofs
+    machines: Machines
+    activity: Activity
+    facts: Callable[[], Facts]
+    changed: Callable[[], Awaitable[None]]
+
+
+class Service:
+    """Every operation of the API. Changes take `who` asks: a login name.
+
+    All raise `StorageUnavailable` where the database cannot be read or written; `InvalidInput`,
+    `UnknownSubject` and `AdminError` say what is wrong with what was asked.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def status(self) -> wire.Status:
+        parts, facts = self._parts, self._parts.facts()
+        machines = tuple(parts.machines.snapshot())
+        rows = await parts.database.read(keys.list_all)
+        return wire.Status(
+            version=facts.version,
+            started=rfc3339(facts.started),
+            app_mode=facts.app_mode,
+            base_url=facts.base_url,
+            shield_mode=facts.shield_mode,
+            active_provider=facts.active_provider,
+            lanes=(shapes.local_lane(machines),),
+            machines=machines,
+            keys=shapes.key_count(rows, parts.clock()),
+            calls_in_flight=parts.activity.in_flight(),
+            last_calls=tuple(await parts.activity.last_calls(LAST_CALLS)),
+        )
+
+    async def keys(self) -> wire.KeyList:
+        now = self._parts.clock()
+        rows = await self._parts.database.read(keys.list_all)
+        return wire.KeyList(tuple(shapes.key(row, now) for row in rows))
+
+    async def create_key(self, who: str, new: wire.NewKey) -> wire.CreatedKey:
+        return await self._change(who, lambda conn, change: changes.create_key(conn, change, new))
+
+    async def revoke_key(self, who: str, id_or_name: str) -> wire.Key:
+        return await self._change(who, lambda conn, change: changes.revoke_key(conn, change, id_or_name))
+
+    async def workspaces(self) -> wire.WorkspaceList:
+        rows = await self._parts.database.read(workspaces.list_all)
+        return wire.WorkspaceList(tuple(shapes.named(row) for row in rows))
+
+    async def create_workspace(self, who: str, new: wire.NewName) -> wire.Named:
+        return await self._change(who, lambda conn, change: changes.create_workspace(conn, change, new))
+
+    async def users(self) -> wire.UserList:
+        rows = await self._parts.database.read(users.list_all)
+        return wire.UserList(tuple(shapes.named(row) for row in rows))
+
+    async def create_user(self, who: str, new: wire.NewName) -> wire.Named:
+        return await self._change(who, lambda conn, change: changes.create_user(conn, change, new))
+
+    async def models(self) -> wire.ModelList:
+        configured = await self._parts.database.read(live_settings.local_models)
+        return shapes.models(configured, self._parts.machines.snapshot(), self._parts.facts().default_model)
+
+    async def set_model(self, who: str, role: wire.Role, new: wire.NewModel) -> wire.ModelList:
+        await self._change(who, lambda conn, change: changes.set_model(conn, change, role, new))
+        return await self.models()
+
+    async def unset_model(self, who: str, role: wire.Role) -> wire.ModelList:
+        await self._change(who, lambda conn, change: changes.unset_model(conn, change, role))
+        return await self.models()
+
+    async def proofs(self, limit: int, before: int | None) -> wire.ProofList:
+        if not 1 <= limit <= MAX_PAGE:
+            raise wire.InvalidInput(f"limit is {limit}.", advice=f"It must be from 1 to {MAX_PAGE}.")
+        page = tuple(await self._parts.proofs.newest(limit=limit + 1, before=before))
+        shown = page[:limit]
+        return wire.ProofList(shown, next_before=shown[-1].index if len(page) > limit else None)
+
+    async def proof(self, proof_id: str) -> bytes:
+        found = await self._parts.proofs.show(proof_id)
+        if found is None:
+            raise wire.UnknownSubject(
+                f'There is no certificate "{proof_id}".', advice="synapse proof list shows the newest ones."
+            )
+        return found
+
+    async def proof_keys(self) -> bytes:
+        return await self._parts.proofs.keys()
+
+    async def _change(self, who: str, job: Callable[[sqlite3.Connection, Change], T]) -> T:
+        change = Change(who, self._parts.clock(), self._parts.ids)
+        result = await self._parts.database.write(lambda conn: job(conn, change))
+        await self._parts.changed()
+        return result

@@ -1,0 +1,76 @@
+"""From rows of the database to the shapes of `wire`. Pure: takes rows and the time, reads nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from appliance.admin import wire
+from appliance.store.keys import Caller
+from appliance.store.users import UserRow
+from appliance.store.workspaces import WorkspaceRow
+from appliance.times import from_ms, rfc3339, to_ms
+
+_FALLBACK: Mapping[wire.Role, wire.Role] = {"fast": "full", "local": "full"}
+"""Source: routing.md, "fast falls back to full; local falls back to the local lane's full model"."""
+
+
+def named(row: WorkspaceRow | UserRow) -> wire.Named:
+    return wire.Named(id=row.id, name=row.name, created=_time(row.created_ms))
+
+
+def key(row: Caller, now: datetime) -> wire.Key:
+    return wire.Key(
+        id=row.key_id,
+        name=row.key_name,
+        user=row.user,
+        workspace=row.workspace,
+        scopes=tuple(sorted(row.scopes)),
+        read_only=row.read_only,
+        ceiling_milli=row.ceiling_milli,
+        requests_per_minute=row.requests_per_minute,
+        created=_time(row.created_ms),
+        expires=None if row.expires_ms is None else _time(row.expires_ms),
+        revoked=None if row.revoked_ms is None else _time(row.revoked_ms),
+        state="revoked" if row.revoked_ms is not None else "active" if row.usable(to_ms(now)) else "expired",
+    )
+
+
+def key_count(rows: Iterable[Caller], now: datetime) -> wire.KeyCount:
+    states = [key(row, now).state for row in rows]
+    return wire.KeyCount(
+        active=states.count("active"), expired=states.count("expired"), revoked=states.count("revoked")
+    )
+
+
+def local_lane(machines: Sequence[wire.Machine]) -> wire.Lane:
+    healthy = [machine for machine in machines if machine.healthy]
+    return wire.Lane(name="ollama", local=True, ready=any(machine.models for machine in healthy), machines=len(healthy))
+
+
+def models(configured: Mapping[str, str], machines: Sequence[wire.Machine], default: str | None) -> wire.ModelList:
+    """What each role's model is, and whether a healthy machine has it. `default` stands in for a full model."""
+    present = {_bare(model) for machine in machines if machine.healthy for model in machine.models}
+    return wire.ModelList(
+        roles=tuple(_role(role, configured, present, default) for role in wire.ROLES), machines=tuple(machines)
+    )
+
+
+def _role(role: wire.Role, configured: Mapping[str, str], present: set[str], default: str | None) -> wire.RoleModel:
+    own = configured.get(role)
+    follows = None if own else _FALLBACK.get(role)
+    effective = own or (None if role == "embedding" else configured.get("full") or default)
+    return wire.RoleModel(
+        role=role,
+        configured=own,
+        effective=effective,
+        follows=follows,
+        available=effective is not None and _bare(effective) in present,
+    )
+
+
+def _bare(model: str) -> str:
+    """Names with and without `:latest` are one model (cluster.md)."""
+    return model.removesuffix(":latest")
+
+
+def _time(ms: int) -> str:
+    return rfc3339(from_ms(ms))

@@ -1,0 +1,151 @@
+"""What can be typed after `synapse`: the parser, from which the help and docs/commands.md are made too.
+
+Checks the form of what is typed and nothing else; imports nothing heavy.
+Source of the commands and their options: operations.md, "Commands".
+"""
+
+import argparse
+import difflib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from appliance.commands import values
+
+WRONG_USAGE = 2
+
+DESCRIPTION = "An office server that answers AI calls from local machines first, and shows what left the building."
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the nearest known word and where to read on."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(allow_abbrev=False, **given)
+
+    def error(self, message: str) -> NoReturn:
+        end = "" if message.endswith("?") else "."
+        self.exit(WRONG_USAGE, f"{self.prog}: {message}{end} Try: {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            near = difflib.get_close_matches(str(value), known, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}"
+            raise argparse.ArgumentError(action, f'there is no "{value}"; {hint}')
+
+
+def parser() -> Parser:
+    """The whole parser. A parsed command line has `command`, such as `key create`, `config`, `json` and the
+    command's own arguments."""
+    top = Parser(prog="synapse", description=DESCRIPTION, parents=[_common()])
+    top.set_defaults(config=None, json=False)
+    commands = _group(top)
+    _serve_and_engine(commands)
+    _command(commands, "status", "Show lanes, machines, mode, keys and the last calls.")
+    _key(_group(_command(commands, "key", "Make, list and revoke API keys.", leaf=False)))
+    for kind in ("workspace", "user"):
+        group = _group(_command(commands, kind, f"Make and list {kind}s.", leaf=False))
+        _command(group, f"{kind} create", f"Make a {kind}.").add_argument("name", metavar="NAME")
+        _command(group, f"{kind} list", f"List all {kind}s.")
+    _model(_group(_command(commands, "model", "Say which models the local lane uses.", leaf=False)))
+    _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
+    _command(commands, "version", "Print the version.")
+    return top
+
+
+def _serve_and_engine(commands: Any) -> None:
+    _command(commands, "serve", "Run the gateway until it is stopped (SIGTERM or Ctrl-C).")
+    engine = _command(commands, "engine", "Serve a small model behind Ollama's API, for a machine without Ollama.")
+    engine.add_argument("--host", metavar="H", help="the address to listen on (127.0.0.1)")
+    engine.add_argument("--port", metavar="N", type=_as(values.index), help="the port, 0 for any (11480)")
+    engine.add_argument("--model", metavar="PATH", help="a GGUF file (the model that comes with Synapse)")
+    engine.add_argument("--threads", metavar="N", type=_as(values.count), help="threads that compute (1)")
+    engine.add_argument("--slots", metavar="N", type=_as(values.count), help="calls at the same time (4)")
+    engine.add_argument("--context", metavar="N", type=_as(values.count), help="tokens of each call's context (4096)")
+
+
+def _key(group: Any) -> None:
+    create = _command(group, "key create", "Make an API key and show it, this once.")
+    create.add_argument("--name", metavar="N", required=True, help="what to call it")
+    create.add_argument("--user", metavar="U", help="whose key it is (admin)")
+    create.add_argument("--workspace", metavar="W", help="the workspace that it works for (default)")
+    create.add_argument(
+        "--scope",
+        metavar="S",
+        action="append",
+        default=[],
+        help="what it may be used for: engine, proofs, knowledge, metrics; may be given again (engine)",
+    )
+    create.add_argument("--read-only", action="store_true", help="it may call models and read, and delete nothing")
+    create.add_argument(
+        "--ceiling", metavar="Q", type=_as(values.milli_questions), help="questions in a calendar month, such as 12.5"
+    )
+    create.add_argument("--rpm", metavar="R", type=_as(values.count), help="requests in a minute")
+    create.add_argument(
+        "--expires", metavar="D", type=_as(_expiry), help="its last day (2027-01-31, UTC), or how long from now (90d)"
+    )
+    _command(group, "key list", "List all keys, revoked ones too.")
+    revoke = _command(group, "key revoke", "Revoke a key, from the next request on.")
+    revoke.add_argument("key", metavar="KEY", help="its id or its name")
+
+
+def _model(group: Any) -> None:
+    roles = ("full", "fast", "local", "embedding")
+    _command(group, "model list", "Show each role's model, and what the machines have.")
+    choose = _command(group, "model set", "Give a role its model, from the next call on.")
+    choose.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
+    choose.add_argument("name", metavar="NAME", help="a model as the machines name it, such as llama3.2:3b")
+    unset = _command(group, "model unset", "Let a role fall back again, from the next call on.")
+    unset.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
+
+
+def _proof(group: Any) -> None:
+    listing = _command(group, "proof list", "List certificates, newest first.")
+    listing.add_argument("--limit", metavar="N", type=_as(values.count), help="how many, at most 500 (50)")
+    listing.add_argument("--before", metavar="INDEX", type=_as(values.index), help="only those before this log index")
+    show = _command(group, "proof show", "Write a certificate's file to stdout, byte for byte.")
+    show.add_argument("id", metavar="ID", help="prf_…, from the answer's header x-pulse-proof")
+    _command(group, "proof keys", "Write the public keys to stdout, as a JWK set.")
+    verify = _command(
+        group, "proof verify", "Check certificates offline. Exit code 0: all good, 1: one is bad, 3: evidence missing."
+    )
+    verify.add_argument("files", metavar="FILE", nargs="+", help="certificates; - is standard input")
+    verify.add_argument(
+        "--keys", metavar="FILE", help="the public keys, as you got them apart (those that the daemon here keeps)"
+    )
+
+
+def _group(of: Parser) -> Any:
+    return of.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+
+
+def _command(group: Any, name: str, purpose: str, *, leaf: bool = True) -> Parser:
+    made: Parser = group.add_parser(name.split()[-1], help=purpose, description=purpose, parents=[_common()])
+    if leaf:
+        made.set_defaults(command=name)
+    return made
+
+
+def _common() -> argparse.ArgumentParser:
+    """The options that go anywhere. Absent ones are suppressed, so that a command does not undo what came before it."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--config", metavar="FILE", help="the settings file (see docs/settings.md)")
+    common.add_argument("--json", action="store_true", help="print one JSON document")
+    return common
+
+
+def _as(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A type for argparse that hands the parser's own sentence on."""
+
+    def convert(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f'"{text}" is not {error}') from error
+
+    return convert
+
+
+def _expiry(text: str) -> datetime:
+    return values.expiry(text, datetime.now(UTC))

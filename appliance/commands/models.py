@@ -1,0 +1,34 @@
+"""`synapse model list | set | unset`: which model each role of the local lane has."""
+
+from appliance.admin import wire
+from appliance.admin.client import Client
+from appliance.commands import machines, text
+from appliance.commands.outcome import Outcome
+
+
+async def show_all(client: Client) -> Outcome:
+    return _outcome(await client.models())
+
+
+async def choose(client: Client, role: str, name: str) -> Outcome:
+    return _outcome(await client.set_model(role, name))
+
+
+async def unset(client: Client, role: str) -> Outcome:
+    return _outcome(await client.unset_model(role))
+
+
+def _outcome(found: wire.ModelList) -> Outcome:
+    rows = [(one.role, one.effective or text.ABSENT, _because(one)) for one in found.roles]
+    lines = (*text.table(("ROLE", "MODEL", "WHY"), rows, whole=(0,)), "", *machines.show(found.machines))
+    return Outcome(wire.encode(found), lines)
+
+
+def _because(one: wire.RoleModel) -> str:
+    if one.configured:
+        return "set" if one.available else "set, but no healthy machine has it"
+    if one.follows and one.effective:
+        return f"not set: as {one.follows}"
+    if one.effective:
+        return "not set: the largest that the machines have"
+    return "not set" if one.role == "embedding" else "not set, and no healthy machine has a model"

@@ -1,0 +1,199 @@
+"""Every command by its name, and how it is called with what was typed.
+
+The modules that do the work are imported inside, each only when its command is asked for.
+"""
+
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from appliance.commands.outcome import Outcome
+from appliance.ids import Clock
+
+if TYPE_CHECKING:
+    from appliance.admin.client import Client
+    from appliance.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What was typed, where and when."""
+
+    typed: Namespace
+    environ: Mapping[str, str]
+    clock: Clock
+
+    def settings(self) -> "Settings":
+        from appliance.settings import load
+
+        config: str | None = self.typed.config
+        return load(None if config is None else Path(config), self.environ)
+
+
+def _serve(call: Invocation) -> Outcome:
+    from appliance.daemon import run
+
+    return Outcome(code=run(call.settings(), call.environ))
+
+
+def _engine(call: Invocation) -> Outcome:
+    from appliance.engine.main import EngineOptions, run
+
+    given = {
+        name: value
+        for name in ("host", "port", "model", "threads", "slots", "context")
+        if (value := getattr(call.typed, name)) is not None
+    }
+    if "model" in given:
+        given["model"] = Path(given["model"])
+    return Outcome(code=run(EngineOptions(**given)))
+
+
+def _version(_: Invocation) -> Outcome:
+    from appliance.commands import version
+
+    return version.show()
+
+
+def _proof_verify(call: Invocation) -> Outcome:
+    from appliance.commands import proofs
+
+    return proofs.verify(call.typed.files, call.typed.keys, lambda: call.settings().state_dir)
+
+
+async def _status(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import status
+
+    return await status.show(client, call.clock())
+
+
+async def _key_create(client: "Client", call: Invocation) -> Outcome:
+    from appliance.admin.wire import NewKey
+    from appliance.commands import keys
+    from appliance.times import rfc3339
+
+    typed = call.typed
+    new = NewKey(
+        name=typed.name,
+        user=typed.user,
+        workspace=typed.workspace,
+        scopes=tuple(typed.scope),
+        read_only=typed.read_only,
+        ceiling_milli=typed.ceiling,
+        requests_per_minute=typed.rpm,
+        expires=rfc3339(typed.expires) if typed.expires else None,
+    )
+    return await keys.create(client, new)
+
+
+async def _key_list(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import keys
+
+    return await keys.show_all(client)
+
+
+async def _key_revoke(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import keys
+
+    return await keys.revoke(client, call.typed.key)
+
+
+async def _workspace_create(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import names
+
+    return await names.create_workspace(client, call.typed.name)
+
+
+async def _workspace_list(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import names
+
+    return await names.show_workspaces(client)
+
+
+async def _user_create(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import names
+
+    return await names.create_user(client, call.typed.name)
+
+
+async def _user_list(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import names
+
+    return await names.show_users(client)
+
+
+async def _model_list(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import models
+
+    return await models.show_all(client)
+
+
+async def _model_set(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import models
+
+    return await models.choose(client, call.typed.role, call.typed.name)
+
+
+async def _model_unset(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import models
+
+    return await models.unset(client, call.typed.role)
+
+
+async def _proof_list(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import proofs
+
+    return await proofs.show_all(client, call.typed.limit, call.typed.before)
+
+
+async def _proof_show(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import proofs
+
+    return await proofs.show(client, call.typed.id)
+
+
+async def _proof_keys(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import proofs
+
+    return await proofs.keys(client)
+
+
+def _online(do: Callable[["Client", Invocation], Awaitable[Outcome]]) -> Callable[[Invocation], Outcome]:
+    """A command that asks the running daemon."""
+
+    async def ask(call: Invocation) -> Outcome:
+        from appliance.admin.client import Client
+
+        async with Client(call.settings().admin.socket) as client:
+            return await do(client, call)
+
+    def run(call: Invocation) -> Outcome:
+        import asyncio
+
+        return asyncio.run(ask(call))
+
+    return run
+
+
+COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
+    "serve": _serve,
+    "engine": _engine,
+    "version": _version,
+    "proof verify": _proof_verify,
+    "status": _online(_status),
+    "key create": _online(_key_create),
+    "key list": _online(_key_list),
+    "key revoke": _online(_key_revoke),
+    "workspace create": _online(_workspace_create),
+    "workspace list": _online(_workspace_list),
+    "user create": _online(_user_create),
+    "user list": _online(_user_list),
+    "model list": _online(_model_list),
+    "model set": _online(_model_set),
+    "model unset": _online(_model_unset),
+    "proof list": _online(_proof_list),
+    "proof show": _online(_proof_show),
+    "proof keys": _online(_proof_keys),
+}

@@ -1,0 +1,216 @@
+"""The kinds of value that a setting can hold, each checked on its own. Knows no setting and reads nothing.
+
+A rule takes a value as TOML gives it, or as text from the environment, and gives the value that the code
+uses. Text that does not fit is handed on as text, so that `check` refuses it with the one message there is.
+"""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
+
+
+class SettingValueError(ValueError):
+    """The value is not allowed; the text quotes it, without any password in a URL."""
+
+
+class Rule(Protocol):
+    @property
+    def allowed(self) -> str:
+        """What may stand here, to follow "it must be"."""
+        ...
+
+    def check(self, value: object) -> Any: ...
+
+    def read(self, text: str) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    low: int
+    high: int
+
+    @property
+    def allowed(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
+
+    def check(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise SettingValueError(shown(value))
+        return value
+
+    def read(self, text: str) -> object:
+        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text.strip()) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    low: float
+    high: float
+
+    @property
+    def allowed(self) -> str:
+        return f"a number of seconds from {self.low:g} to {self.high:g}"
+
+    def check(self, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+            raise SettingValueError(shown(value))
+        return float(value)
+
+    def read(self, text: str) -> object:
+        return float(text) if re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,9})?", text.strip()) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    @property
+    def allowed(self) -> str:
+        return "true or false"
+
+    def check(self, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise SettingValueError(shown(value))
+        return value
+
+    def read(self, text: str) -> object:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower(), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    words: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        quoted = [f'"{word}"' for word in self.words]
+        return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+    def check(self, value: object) -> str:
+        if value not in self.words:
+            raise SettingValueError(shown(value))
+        return str(value)
+
+    def read(self, text: str) -> object:
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    pattern: str
+    allowed: str
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str) or not re.fullmatch(self.pattern, value):
+            raise SettingValueError(shown(value))
+        return value
+
+    def read(self, text: str) -> object:
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    @property
+    def allowed(self) -> str:
+        return "an IP address or a host name, without a port"
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str) or not (_is_address(value) or re.fullmatch(_HOST_NAME, value)):
+            raise SettingValueError(shown(value))
+        return value
+
+    def read(self, text: str) -> object:
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    @property
+    def allowed(self) -> str:
+        return "http:// or https://, a host and perhaps a port, and nothing after it"
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str) or not _is_base_url(value):
+            raise SettingValueError(shown(value))
+        return value.rstrip("/")
+
+    def read(self, text: str) -> object:
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class AbsolutePath:
+    @property
+    def allowed(self) -> str:
+        return "an absolute path"
+
+    def check(self, value: object) -> Path:
+        if not isinstance(value, str) or not value.strip() or "\0" in value:
+            raise SettingValueError(shown(value))
+        try:
+            path = Path(value).expanduser()
+        except RuntimeError as error:  # "~name" of a user who does not exist
+            raise SettingValueError(shown(value)) from error
+        if not path.is_absolute():
+            raise SettingValueError(shown(value))
+        return path
+
+    def read(self, text: str) -> object:
+        """In the environment a relative path is taken from the working directory, as a shell does."""
+        return text if not text.strip() or text.startswith("~") else str(Path(text).absolute())
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    item: Rule
+
+    @property
+    def allowed(self) -> str:
+        return f"a list, each entry {self.item.allowed}"
+
+    def check(self, value: object) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise SettingValueError(shown(value))
+        checked = (self.item.check(entry) for entry in cast(list[object], value))
+        return tuple(dict.fromkeys(checked))
+
+    def read(self, text: str) -> object:
+        return [self.item.read(entry) for entry in text.split(",") if entry.strip()]
+
+
+def shown(value: object) -> str:
+    """The value for an error message: short, and without the user and password of a URL."""
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = re.sub(r"//[^/\s]*@", "//…@", text)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+_HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_base_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return False
+    host = parts.hostname or ""
+    return (
+        parts.scheme in ("http", "https")
+        and (_is_address(host) or re.fullmatch(_HOST_NAME, host) is not None)
+        and port != 0
+        and "@" not in parts.netloc
+        and parts.path in ("", "/")
+        and not parts.query
+        and not parts.fragment
+    )

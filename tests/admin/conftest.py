@@ -1,0 +1,3 @@
+from tests.admin.played import client, daemon, database, listening
+
+__all__ = ["client", "daemon", "database", "listening"]

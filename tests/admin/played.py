@@ -1,0 +1,159 @@
+"""A real admin socket on a real database; only what a running daemon adds is played: certificates, machines, calls.
+
+The fixtures are for the tests of the API and of the commands.
+"""
+
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from appliance.admin import wire
+from appliance.admin.api import create_app
+from appliance.admin.client import Client
+from appliance.admin.peers import AdminListener
+from appliance.admin.service import Facts, Parts, Service
+from appliance.ids import Ids
+from appliance.store.database import Database
+from appliance.store.defaults import ensure_defaults
+
+NOW = datetime(2026, 11, 29, 18, 57, 3, 120_000, tzinfo=UTC)
+
+
+@dataclass
+class PlayedProofs:
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    rows: list[wire.Proof] = field(default_factory=list[wire.Proof])
+
+    def add(self, count: int) -> None:
+        for index in range(len(self.rows), len(self.rows) + count):
+            proof_id = f"prf_{index:026d}"
+            self.files[proof_id] = b'{"payload":{"id":"' + proof_id.encode() + b'"}}'
+            self.rows.append(
+                wire.Proof(
+                    id=proof_id,
+                    index=index,
+                    received="2026-11-29T18:57:03.120Z",
+                    workspace="default",
+                    model="pulse-auto",
+                    provider="ollama",
+                    answered_by="smollm2",
+                    ending="complete",
+                )
+            )
+
+    async def newest(self, *, limit: int, before: int | None) -> Sequence[wire.Proof]:
+        below = [row for row in reversed(self.rows) if before is None or row.index < before]
+        return below[:limit]
+
+    async def show(self, proof_id: str) -> bytes | None:
+        return self.files.get(proof_id)
+
+    async def keys(self) -> bytes:
+        return b'{"keys":[]}'
+
+
+@dataclass
+class PlayedMachines:
+    machines: list[wire.Machine] = field(default_factory=list[wire.Machine])
+
+    def snapshot(self) -> Sequence[wire.Machine]:
+        return self.machines
+
+
+@dataclass
+class PlayedActivity:
+    running: int = 0
+    calls: list[wire.Call] = field(default_factory=list[wire.Call])
+
+    def in_flight(self) -> int:
+        return self.running
+
+    async def last_calls(self, limit: int) -> Sequence[wire.Call]:
+        return self.calls[:limit]
+
+
+@dataclass
+class Daemon:
+    """The parts of the test's daemon, and its socket once it listens."""
+
+    parts: Parts
+    proofs: PlayedProofs
+    machines: PlayedMachines
+    activity: PlayedActivity
+    socket: Path
+    now: datetime = NOW
+    default_model: str | None = "smollm2:latest"
+    changes: int = 0
+
+    @property
+    def service(self) -> Service:
+        return Service(self.parts)
+
+
+MACHINE = wire.Machine(
+    id="url-abc",
+    name="127.0.0.1:11434",
+    url="http://127.0.0.1:11434",
+    engine="ollama 0.32",
+    trust="loopback",
+    healthy=True,
+    models=("smollm2:latest",),
+)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = await Database.open(tmp_path / "synapse.db")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def daemon(database: Database, tmp_path: Path) -> Daemon:
+    """Everything but the listener: the service's parts on a real database, after a first start."""
+    numbers = itertools.count(1)
+    ids = Ids(lambda size: next(numbers).to_bytes(size, "big"))
+    await database.write(lambda conn: ensure_defaults(conn, NOW, ids))
+    proofs, machines, activity = PlayedProofs(), PlayedMachines([MACHINE]), PlayedActivity()
+
+    async def changed() -> None:
+        daemon.changes += 1
+
+    parts = Parts(
+        database=database,
+        clock=lambda: daemon.now,
+        ids=ids,
+        proofs=proofs,
+        machines=machines,
+        activity=activity,
+        facts=lambda: Facts(
+            version="0.1.0",
+            started=NOW - timedelta(hours=3, minutes=12),
+            app_mode="local",
+            base_url="http://192.168.1.5:8787/v1",
+            shield_mode="standard",
+            active_provider="ollama",
+            default_model=daemon.default_model,
+        ),
+        changed=changed,
+    )
+    daemon = Daemon(parts, proofs, machines, activity, tmp_path / "run" / "admin.sock")
+    return daemon
+
+
+@pytest.fixture
+async def listening(daemon: Daemon) -> AsyncIterator[Daemon]:
+    """The daemon with its socket open."""
+    listener = await AdminListener.open(daemon.socket, create_app(daemon.service))
+    yield daemon
+    await listener.close()
+
+
+@pytest.fixture
+async def client(listening: Daemon) -> AsyncIterator[Client]:
+    async with Client(listening.socket) as client:
+        yield client

@@ -1,0 +1,141 @@
+"""The typed client against a real socket; and against sockets where no daemon, or a strange one, answers."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from appliance.admin import wire
+from appliance.admin.client import Client
+from appliance.errors import AdminError
+from tests.admin.played import MACHINE, Daemon
+
+
+async def test_every_operation(client: Client, listening: Daemon):
+    assert [row.name for row in (await client.workspaces()).workspaces] == ["default"]
+    assert [row.name for row in (await client.users()).users] == ["admin"]
+    assert (await client.create_workspace("legal")).name == "legal"
+    assert (await client.create_user("Zoé / 2")).name == "Zoé / 2"
+
+    made = await client.create_key(wire.NewKey("laptop", user="Zoé / 2", workspace="legal", scopes=("proofs",)))
+    assert made.secret.startswith("sk_live_")
+    assert (await client.keys()).keys == (made.key,)
+    assert (await client.revoke_key("laptop")).state == "revoked"
+
+    assert (await client.models()).machines == (MACHINE,)
+    assert (await client.set_model("full", "a/b:latest")).roles[0].configured == "a/b:latest"
+    assert (await client.unset_model("full")).roles[0].configured is None
+
+    listening.proofs.add(3)
+    page = await client.proofs(limit=2)
+    assert [row.index for row in page.proofs] == [2, 1]
+    assert [row.index for row in (await client.proofs(before=page.next_before)).proofs] == [0]
+    assert [row.index for row in (await client.proofs()).proofs] == [2, 1, 0]
+    assert await client.proof(page.proofs[0].id) == listening.proofs.files[page.proofs[0].id]
+    assert await client.proof_keys() == b'{"keys":[]}'
+
+    assert (await client.status()).version == "0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "message"),
+    [
+        (lambda client: client.create_key(wire.NewKey("a", user="x")), wire.UnknownSubject, 'There is no user "x".'),
+        (lambda client: client.create_user(""), wire.InvalidInput, "That is no name."),
+        (lambda client: client.create_user("\udc80"), wire.InvalidInput, "A name is not text in UTF-8."),
+        (lambda client: client.create_user("admin"), AdminError, 'There is a user "admin" already.'),
+        (lambda client: client.set_model("a/b?c", "x"), wire.UnknownSubject, "The daemon has no /admin/v1/models/a/b"),
+        (lambda client: client.set_model("big", "x"), wire.InvalidInput, 'There is no role "big".'),
+        (lambda client: client.proof("../keys"), wire.UnknownSubject, "The daemon has no /admin/v1/proofs/../keys"),
+        (lambda client: client.proof("prf_é"), wire.UnknownSubject, 'There is no certificate "prf_é".'),
+    ],
+)
+async def test_a_refusal_is_raised_as_what_it_is(
+    client: Client, ask: Callable[[Client], AsyncIterator[object]], kind: type[AdminError], message: str
+):
+    with pytest.raises(AdminError) as caught:
+        await ask(client)  # type: ignore[misc]  any operation
+    assert type(caught.value) is kind
+    assert caught.value.message.startswith(message)
+
+
+class TestNobodyThere:
+    async def refused(self, path: Path) -> AdminError:
+        with pytest.raises(AdminError) as caught:
+            async with Client(path, timeout=5) as client:
+                await client.status()
+        return caught.value
+
+    async def test_no_socket(self, tmp_path: Path):
+        error = await self.refused(tmp_path / "admin.sock")
+        assert isinstance(error, wire.DaemonDown)
+        assert error.message == f"The daemon is not running (no answer on {tmp_path / 'admin.sock'})."
+        assert "synapse serve" in error.advice
+        assert "systemctl start synapse" in error.advice
+
+    async def test_a_socket_that_a_dead_daemon_left(self, tmp_path: Path):
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(tmp_path / "admin.sock"))
+        assert isinstance(await self.refused(tmp_path / "admin.sock"), wire.DaemonDown)
+
+    async def test_no_permission(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        # Root passes every permission, so the system's answer is played.
+        async def denied(*_: object, **__: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "create_unix_connection", denied)
+        error = await self.refused(tmp_path / "admin.sock")
+        assert type(error) is AdminError
+        assert error.message == f"You may not use the admin socket {tmp_path / 'admin.sock'}."
+        assert "usermod -aG synapse" in error.advice
+
+
+class TestStrangeAnswers:
+    @contextlib.asynccontextmanager
+    async def answering(self, path: Path, answer: bytes) -> AsyncIterator[Path]:
+        async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            writer.close()
+            await writer.wait_closed()
+
+        server = await asyncio.start_unix_server(one, path)
+        yield path
+        server.close()
+        await server.wait_closed()
+
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            (b"", "The daemon did not answer properly on "),
+            (b"HELLO\r\n\r\n", "The daemon did not answer properly on "),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "The daemon did not answer properly on "),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "The daemon answered in a form that this command does"),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", "The daemon answered in a form that this command does"),
+            (b"HTTP/1.1 502 Bad\r\nContent-Length: 1\r\n\r\nx", "The daemon answered with status 502."),
+            (b"HTTP/1.1 500 Bad\r\nContent-Length: 2\r\n\r\n{}", "The daemon answered with status 500."),
+        ],
+    )
+    async def test_each_is_one_clear_error(self, tmp_path: Path, answer: bytes, message: str):
+        async with self.answering(tmp_path / "admin.sock", answer) as path:
+            with pytest.raises(AdminError) as caught:
+                async with Client(path, timeout=5) as client:
+                    await client.status()
+        assert caught.value.message.startswith(message)
+        assert caught.value.advice
+
+    async def test_a_daemon_that_hangs(self, tmp_path: Path):
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(str(tmp_path / "admin.sock"))
+            silent.listen()
+            with pytest.raises(AdminError, match=r"did not answer properly .* \(.*Timeout"):
+                async with Client(tmp_path / "admin.sock", timeout=0.2) as client:
+                    await client.status()
+
+
+async def test_outside_of_its_block_it_is_a_mistake_of_the_program(tmp_path: Path):
+    with pytest.raises(RuntimeError, match="async with"):
+        await Client(tmp_path / "admin.sock").status()

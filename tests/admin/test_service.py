@@ -1,0 +1,126 @@
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from appliance.admin import wire
+from appliance.errors import StorageUnavailable
+from appliance.store import audit
+from tests.admin.played import MACHINE, Daemon
+
+
+async def test_a_status_has_lanes_machines_mode_keys_and_last_calls(daemon: Daemon):
+    # operations.md, "Commands": `synapse status`: lanes, nodes, mode, keys, last calls.
+    calls = [
+        wire.Call("2026-11-29T18:57:03.120Z", f"prf_{n}", "default", "simple", "m", "box", "complete", 1, 2, 3)
+        for n in range(9)
+    ]
+    daemon.activity.calls, daemon.activity.running = calls, 2
+    await daemon.service.create_key("zoe", wire.NewKey("a"))
+    assert await daemon.service.status() == wire.Status(
+        version="0.1.0",
+        started="2026-11-29T15:45:03.120Z",
+        app_mode="local",
+        base_url="http://192.168.1.5:8787/v1",
+        shield_mode="standard",
+        active_provider="ollama",
+        lanes=(wire.Lane("ollama", local=True, ready=True, machines=1),),
+        machines=(MACHINE,),
+        keys=wire.KeyCount(active=1, expired=0, revoked=0),
+        calls_in_flight=2,
+        last_calls=tuple(calls[:5]),
+    )
+
+
+async def test_a_key_expires_as_time_passes(daemon: Daemon):
+    await daemon.service.create_key("zoe", wire.NewKey("a", expires="2026-11-30T00:00:00Z"))
+    assert [key.state for key in (await daemon.service.keys()).keys] == ["active"]
+    daemon.now += timedelta(days=1)
+    assert [key.state for key in (await daemon.service.keys()).keys] == ["expired"]
+
+
+async def test_every_change_names_who_asked_and_tells_the_daemon(daemon: Daemon):
+    service = daemon.service
+    key = (await service.create_key("zoe", wire.NewKey("a"))).key
+    await service.revoke_key("ann", key.id)
+    workspace = await service.create_workspace("zoe", wire.NewName("legal"))
+    user = await service.create_user("zoe", wire.NewName("bob"))
+    await service.set_model("ann", "fast", wire.NewModel("qwen3:4b"))
+    await service.unset_model("ann", "fast")
+    assert daemon.changes == 6
+    rows = await daemon.parts.database.read(lambda conn: audit.newest(conn, limit=6))
+    assert [(row.who, row.action, row.subject) for row in reversed(rows)] == [
+        ("zoe", "key.create", key.id),
+        ("ann", "key.revoke", key.id),
+        ("zoe", "workspace.create", workspace.id),
+        ("zoe", "user.create", user.id),
+        ("ann", "model.set", "fast"),
+        ("ann", "model.unset", "fast"),
+    ]
+
+
+async def test_a_refused_change_leaves_no_trace(daemon: Daemon):
+    before = await daemon.parts.database.read(lambda conn: list(conn.iterdump()))
+    with pytest.raises(wire.UnknownSubject):
+        await daemon.service.create_key("zoe", wire.NewKey("a", user="nobody"))
+    assert await daemon.parts.database.read(lambda conn: list(conn.iterdump())) == before
+    assert daemon.changes == 0
+
+
+async def test_two_at_once_cannot_take_one_name(daemon: Daemon):
+    made = await asyncio.gather(
+        *(daemon.service.create_user("zoe", wire.NewName("bob")) for _ in range(5)), return_exceptions=True
+    )
+    assert sum(isinstance(one, wire.Named) for one in made) == 1
+    assert [row.name for row in (await daemon.service.users()).users] == ["admin", "bob"]
+
+
+async def test_a_change_that_cannot_be_stored_is_refused(daemon: Daemon):
+    await daemon.parts.database.close()
+    with pytest.raises(StorageUnavailable):
+        await daemon.service.create_user("zoe", wire.NewName("bob"))
+    assert daemon.changes == 0
+
+
+async def test_models_come_with_what_the_machines_have(daemon: Daemon):
+    daemon.machines.machines = [MACHINE, replace(MACHINE, id="url-2", healthy=False, why="does not answer")]
+    await daemon.service.set_model("zoe", "local", wire.NewModel("qwen3:4b"))
+    found = await daemon.service.models()
+    assert [(role.role, role.effective, role.available) for role in found.roles] == [
+        ("full", "smollm2:latest", True),
+        ("fast", "smollm2:latest", True),
+        ("local", "qwen3:4b", False),
+        ("embedding", None, False),
+    ]
+    assert [machine.why for machine in found.machines] == [None, "does not answer"]
+
+
+class TestProofs:
+    async def test_pages_are_newest_first_and_meet_without_gap(self, daemon: Daemon):
+        daemon.proofs.add(5)
+        seen: list[int] = []
+        before: int | None = None
+        for expected in ((4, 3), (2, 1), (0,)):
+            page = await daemon.service.proofs(2, before)
+            assert tuple(row.index for row in page.proofs) == expected
+            seen += expected
+            before = page.next_before
+        assert seen == [4, 3, 2, 1, 0]
+        assert before is None
+
+    async def test_a_full_last_page_has_no_next(self, daemon: Daemon):
+        daemon.proofs.add(2)
+        assert (await daemon.service.proofs(2, None)).next_before is None
+        assert await daemon.service.proofs(2, 0) == wire.ProofList((), None)
+
+    @pytest.mark.parametrize("limit", [0, -1, 501])
+    async def test_a_page_has_a_size(self, daemon: Daemon, limit: int):
+        with pytest.raises(wire.InvalidInput, match="It must be from 1 to 500"):
+            await daemon.service.proofs(limit, None)
+
+    async def test_the_exact_bytes_of_one(self, daemon: Daemon):
+        daemon.proofs.files["prf_x"] = b'{"payload":{"id":"prf_x"}}'
+        assert await daemon.service.proof("prf_x") == b'{"payload":{"id":"prf_x"}}'
+        with pytest.raises(wire.UnknownSubject, match='There is no certificate "prf_y"'):
+            await daemon.service.proof("prf_y")

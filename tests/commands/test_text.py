@@ -1,0 +1,84 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from appliance.commands import text
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+
+
+class TestTable:
+    def test_columns_are_aligned(self):
+        assert text.table(("ID", "NAME"), [("a", "x"), ("long-id", "")]) == ("ID       NAME", "a        x", "long-id")
+
+    def test_what_is_too_wide_is_cut_and_says_so(self):
+        lines = text.table(("ID", "NAME"), [("i" * 30, "n" * 100)], whole=(0,))
+        assert lines[1] == "i" * 30 + "  " + "n" * 47 + "…"
+        assert len(lines[1]) == 80
+
+    def test_the_widest_is_cut_first(self):
+        lines = text.table(("A", "B"), [("a" * 20, "b" * 100)])
+        assert lines[1] == "a" * 20 + "  " + "b" * 57 + "…"
+
+    def test_what_must_be_whole_is_whole_even_where_it_does_not_fit(self):
+        assert text.table(("ID",), [("i" * 100,)], whole=(0,))[1] == "i" * 100
+
+    def test_wide_characters_take_two_columns(self):
+        lines = text.table(("名前", "X"), [("ab", "1"), ("日本語", "2")])
+        assert lines == ("名前    X", "ab      1", "日本語  2")
+
+    def test_combining_marks_take_none(self):
+        assert text.table(("N", "X"), [("e\u0301", "1")])[1] == "e\u0301  1"
+
+    @given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5))
+    def test_never_wider_than_80_nor_anything_that_a_terminal_obeys(self, rows: list[tuple[str, str, str]]):
+        for line in text.table(("ONE", "TWO", "THREE"), rows):
+            assert len(line) <= 80 or not line.isascii()
+            assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("given_text", "shown"),
+    [
+        ("Zoé ✓", "Zoé ✓"),
+        ("a\x1b[31mb", "a\\x1b[31mb"),
+        ("a\nb", "a\\nb"),
+        ("\u202e", "\\u202e"),
+        ("\udc80", "\\udc80"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_shown_as_its_code(given_text: str, shown: str):
+    assert text.printable(given_text) == shown
+
+
+def test_a_moment_is_to_the_minute_in_utc():
+    assert text.moment("2026-11-29T18:57:03.120Z") == "2026-11-29 18:57Z"
+    assert text.moment(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (-5, "0 s"),
+        (0, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (3600, "1 h 0 min"),
+        (11_520, "3 h 12 min"),
+        (86_400, "1 d 0 h"),
+        (400 * 86_400 + 7200, "400 d 2 h"),
+    ],
+)
+def test_a_duration(seconds: float, shown: str):
+    assert text.duration(NOW, NOW + timedelta(seconds=seconds)) == shown
+
+
+@pytest.mark.parametrize(
+    ("milli", "shown"),
+    [(0, "0"), (1, "0.001"), (250, "0.25"), (12_500, "12.5"), (500_000, "500"), (10**15, "1" + "0" * 12)],
+)
+def test_questions(milli: int, shown: str):
+    assert text.questions(milli) == shown
