@@ -1,28 +1,29 @@
 """A whole gateway inside the test's own process: real sockets and database, doubles for the machines."""
 
-import asyncio
 import hashlib
 import os
+import socket
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import orjson
-from hypercorn.asyncio import serve
-from hypercorn.config import Config
 
 from appliance.admin import wire
 from appliance.admin.client import Client
-from appliance.admin.peers import Listener
+from appliance.admin.peers import AdminListener
 from appliance.app import App, running
+from appliance.listener import Listener, same_app
 from appliance.proofs import verify
 from appliance.settings import load
 from appliance.store import ledger
 from appliance.store.ledger import LedgerRow
+
+T = TypeVar("T")
 
 CHAT = "/v1/chat/completions"
 
@@ -53,10 +54,16 @@ class Box:
         assert report.exit_code == 0, verify.render(report)
         return orjson.loads(answer.content)["payload"]
 
-    def ledger(self, proof_id: str) -> LedgerRow:
-        with sqlite3.connect(f"file:{self.state_dir / 'synapse.db'}?mode=ro", uri=True) as conn:
-            row = ledger.get(conn, proof_id)
-        conn.close()
+    async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Look into the database from outside."""
+        conn = sqlite3.connect(f"file:{self.state_dir / 'synapse.db'}?mode=ro", uri=True)
+        try:
+            return query(conn)
+        finally:
+            conn.close()
+
+    async def ledger(self, proof_id: str) -> LedgerRow:
+        row = await self.read(lambda conn: ledger.get(conn, proof_id))
         assert row is not None
         return row
 
@@ -74,23 +81,17 @@ async def box(state_dir: Path, *machines: str, **environ: str) -> AsyncIterator[
         system_file=state_dir / "none.toml",
     )
     os.makedirs(state_dir, exist_ok=True)  # noqa: PTH103  nothing waits for a temporary directory
-    config = Config()
-    config.bind = ["127.0.0.1:0"]
-    sockets = config.create_sockets()
-    port = sockets.insecure_sockets[0].getsockname()[1]
-    config.bind = [f"fd://{sockets.insecure_sockets[0].detach()}"]
-    config.errorlog = None
-    url = f"http://127.0.0.1:{port}"
-    closed = asyncio.Event()
+    sock = socket.create_server(("127.0.0.1", 0))
+    sock.setblocking(False)
+    url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     async with running(settings, {}, base_url=f"{url}/v1") as app:
-        listener = await Listener.open(settings.admin.socket, app.admin)
-        server = asyncio.ensure_future(serve(app.gateway, config, shutdown_trigger=closed.wait))  # type: ignore[arg-type]
+        administration = await AdminListener.open(settings.admin.socket, app.admin)
+        listener = await Listener.open(sock, same_app(app.gateway), keep_alive_seconds=5)
         async with Client(settings.admin.socket) as admin:
             key = (await admin.create_key(wire.NewKey("test", scopes=("engine",)))).secret
             headers = {"authorization": f"Bearer {key}"}
             async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False) as http:
                 yield Box(url, key, app, admin, http, state_dir)
         await app.drain.finish(1)
-        closed.set()
-        await server
         await listener.close()
+        await administration.close()

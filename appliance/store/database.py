@@ -39,9 +39,11 @@ class _Thread(aiosqlite.Connection):
         return cast(T, await execute(lambda: job(self._conn)))
 
     async def shut(self) -> None:
-        """Close; nothing to do where opening had failed, since aiosqlite then ended the thread itself."""
+        """Close and wait for the thread's end. Where opening failed, aiosqlite has told the thread to end, no more."""
         if self._connection is not None:
             await self.close()
+        if self._thread.is_alive():
+            await asyncio.to_thread(self._thread.join)
 
 
 class _Failed:

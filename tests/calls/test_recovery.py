@@ -45,7 +45,7 @@ async def test_a_call_left_open_is_closed_as_failed_at_the_next_start(
         }
         assert said["address"] == {"kind": "auto", "cortex": True}
         assert "routing" not in said
-        row = gateway.ledger(opened)
+        row = await gateway.ledger(opened)
         assert (row.ending, row.address, row.questions_milli, row.provider) == ("failed", "gpt-4o+cortex", 0, None)
         assert (await gateway.certificate(finished))["response"]["ending"] == "complete"
     async with box(tmp_path / "state", ollama.url) as gateway:

@@ -58,7 +58,7 @@ async def test_its_certificate_and_ledger_row(gateway: Box, ollama: OllamaDouble
         "textSha256": sha256("Hello there."),
     }
     assert said["usage"] == {"promptTokens": 7, "completionTokens": 3}
-    row = gateway.ledger(proof_id)
+    row = await gateway.ledger(proof_id)
     assert (row.dialect, row.address, row.task, row.tier) == ("openai", "pulse-auto", "simple", "fast")
     assert (row.provider, row.model, row.ending) == ("ollama", "double", "complete")
     assert (row.prompt_tokens, row.completion_tokens, row.questions_milli, row.cost_micro) == (7, 3, 250, 0)

@@ -23,13 +23,9 @@ def last_event(answer: httpx.Response) -> Any:
     return orjson.loads(last.removeprefix("data: "))
 
 
-def newest_certificate(gateway: Box) -> dict[str, Any] | None:
-    conn = sqlite3.connect(f"file:{gateway.state_dir / 'synapse.db'}?mode=ro", uri=True)
-    try:
-        rows = certificates.page(conn, limit=1)
-    finally:
-        conn.close()
-    return signed(rows[0]).payload if rows else None
+async def newest_certificate(gateway: Box) -> dict[str, Any]:
+    (row,) = await gateway.read(lambda conn: certificates.page(conn, limit=1))
+    return signed(row).payload
 
 
 # What the machine does, when nothing of its answer has been forwarded: status, code, ending.
@@ -63,7 +59,7 @@ async def test_a_fault_before_any_content(gateway: Box, ollama: OllamaDouble, na
     said = await gateway.certificate(proof_id)
     assert said["response"] == {"ending": ending, "status": status, "sha256": sha256(answer.content)}
     assert said["egress"]["attempts"] == 1
-    row = gateway.ledger(proof_id)
+    row = await gateway.ledger(proof_id)
     assert (row.ending, row.questions_milli) == (ending, 0)
     assert gateway.app.drain.in_flight == 0
     ollama.default = answers("Hello")
@@ -95,7 +91,7 @@ async def test_a_fault_in_the_middle_of_a_stream(gateway: Box, ollama: OllamaDou
         "sha256": sha256(answer.content),
         "textSha256": sha256("Hel"),
     }
-    assert gateway.ledger(answer.headers["x-pulse-proof"]).ending == "failed"
+    assert (await gateway.ledger(answer.headers["x-pulse-proof"])).ending == "failed"
 
 
 @pytest.mark.parametrize("name", IN_THE_MIDDLE)
@@ -181,6 +177,7 @@ async def leave(gateway: Box, ollama: OllamaDouble, *, stream: bool, after: Call
     writer.write(head.encode() + body)
     await until(after)
     writer.close()
+    await writer.wait_closed()
     await until(lambda: ollama.left == 1, 1.0)  # gateway.md, "Streaming": within 1 s, in every phase
     await until(lambda: gateway.app.drain.in_flight == 0)
 
@@ -189,10 +186,9 @@ async def leave(gateway: Box, ollama: OllamaDouble, *, stream: bool, after: Call
 async def test_a_client_that_leaves_before_the_first_token(gateway: Box, ollama: OllamaDouble, stream: bool):
     ollama.default = says(asyncio.Event())
     await leave(gateway, ollama, stream=stream, after=lambda: ollama.active == 1)
-    said = newest_certificate(gateway)
-    assert said is not None
+    said = await newest_certificate(gateway)
     assert said["response"] == {"ending": "cancelled", "sha256": sha256(b"")}
-    row = gateway.ledger(said["id"])
+    row = await gateway.ledger(said["id"])
     assert (row.ending, row.questions_milli, row.completion_tokens) == ("cancelled", 0, 0)
 
 
@@ -206,10 +202,9 @@ async def test_a_client_that_leaves_in_the_middle(gateway: Box, ollama: OllamaDo
 
     ollama.default = script
     await leave(gateway, ollama, stream=stream, after=said_it.is_set)
-    said = newest_certificate(gateway)
-    assert said is not None
+    said = await newest_certificate(gateway)
     assert said["response"]["ending"] == "cancelled"
-    assert gateway.ledger(said["id"]).ending == "cancelled"
+    assert (await gateway.ledger(said["id"])).ending == "cancelled"
 
 
 async def test_headers_wait_for_the_first_event_or_for_the_limit(
@@ -225,8 +220,7 @@ async def test_headers_wait_for_the_first_event_or_for_the_limit(
             if seen.count(": keep-alive") == 2:
                 go.set()
     assert seen[-2] == "data: [DONE]"
-    said = newest_certificate(gateway)
-    assert said is not None
+    said = await newest_certificate(gateway)
     assert said["response"]["ending"] == "complete"
 
 

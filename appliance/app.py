@@ -1,0 +1,157 @@
+"""The composition root: the only place that builds the daemon's parts and hands them to each other."""
+
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
+
+from starlette.types import ASGIApp
+
+from appliance.admin import api
+from appliance.admin.service import Facts, Service
+from appliance.admin.service import Parts as AdminParts
+from appliance.admin.views import ActivityView, MachineView, ProofView
+from appliance.calls.live_policy import LivePolicy
+from appliance.calls.pipeline import Parts, Pipeline
+from appliance.calls.policy import Policy, active_provider
+from appliance.calls.recovery import close_open_calls
+from appliance.cluster.health import OllamaProber
+from appliance.cluster.machine import Machine, at_url
+from appliance.cluster.registry import Registry
+from appliance.cluster.scheduler import Scheduler
+from appliance.gateway import routes
+from appliance.gateway.auth import Authenticator
+from appliance.gateway.chat_completions import ChatCompletions
+from appliance.gateway.drain import Drain
+from appliance.gateway.health import Health
+from appliance.gateway.models import Models
+from appliance.gateway.proofs import Proofs
+from appliance.ids import Ids
+from appliance.lanes.connections import open_session
+from appliance.lanes.ollama import OllamaLane, Timeouts
+from appliance.proofs import identity
+from appliance.proofs.notary import Notary
+from appliance.settings import Settings
+from appliance.store import live_settings
+from appliance.store.database import Database
+from appliance.store.defaults import ensure_defaults
+from appliance.store.sealing import Sealer
+
+_log = logging.getLogger(__name__)
+
+DISTRIBUTION = "synapse-appliance"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """The running daemon without its sockets. `public_keys` are the bytes of the JWK set."""
+
+    gateway: ASGIApp
+    admin: ASGIApp
+    drain: Drain
+    registry: Registry
+    public_keys: bytes
+
+
+@asynccontextmanager
+async def running(settings: Settings, environ: Mapping[str, str], *, base_url: str) -> AsyncGenerator[App]:
+    """Everything built and started, and stopped again in the reverse order when the block is left.
+
+    Raises:
+        StateError: the state directory, the key file or the database cannot be used.
+        ConfigError: a machine's address makes no sense.
+    """
+    ids, clock = Ids(secrets.token_bytes), _utc_now
+    machines = [at_url(url) for url in settings.local.ollama]
+    sealer = Sealer.load(settings.state_dir, environ)
+    async with AsyncExitStack() as stack:
+        database = await Database.open(settings.state_dir / "synapse.db", fsync=settings.store.fsync)
+        stack.push_async_callback(database.close)
+        notary, public_keys = await _prepare(database, sealer, ids)
+
+        session = await stack.enter_async_context(open_session())
+        registry = Registry(machines, OllamaProber(session))
+        await registry.start()
+        stack.push_async_callback(registry.stop)
+
+        policy = LivePolicy(app_mode=settings.app_mode, shield_mode=settings.shield.mode, machines=registry.snapshot)
+
+        async def reload_policy() -> None:
+            policy.set_local_models(await database.read(live_settings.local_models))
+
+        await reload_policy()
+        version = installed_version(DISTRIBUTION)
+        limits = settings.timeouts
+        pipeline = Pipeline(
+            Parts(
+                database=database,
+                notary=notary,
+                policy=policy,
+                scheduler=Scheduler(registry.snapshot),
+                machines=registry,
+                lane=OllamaLane(session, Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)),
+                clock=clock,
+                ids=ids,
+                version=version,
+            )
+        )
+        drain, auth, started = Drain(), Authenticator(database, clock), clock()
+        families = routes.Families(
+            chat_completions=ChatCompletions(
+                auth, pipeline, drain, clock=clock, max_body_bytes=settings.gateway.max_body_mb * 1024 * 1024
+            ),
+            models=Models(auth, full_model=lambda: policy().local.for_tier("full"), created=int(started.timestamp())),
+            proofs=Proofs(auth, database),
+            health=Health(database, lambda: _lane_ready(policy(), registry.snapshot())),
+        )
+
+        def facts() -> Facts:
+            now = policy()
+            return Facts(
+                version=version,
+                started=started,
+                app_mode=now.app_mode,
+                base_url=base_url,
+                shield_mode=now.shield_mode,
+                active_provider=active_provider(now),
+                default_model=now.local.found,
+            )
+
+        service = Service(
+            AdminParts(
+                database=database,
+                clock=clock,
+                ids=ids,
+                proofs=ProofView(database),
+                machines=MachineView(registry.snapshot),
+                activity=ActivityView(database, lambda: drain.in_flight, registry.snapshot),
+                facts=facts,
+                changed=reload_policy,
+            )
+        )
+        yield App(routes.build(families, ids), api.create_app(service), drain, registry, public_keys)
+
+
+async def _prepare(database: Database, sealer: Sealer, ids: Ids) -> tuple[Notary, bytes]:
+    """What every start does to the database before the first call."""
+    now = _utc_now()
+    await database.write(lambda conn: ensure_defaults(conn, now, ids))
+    who = await database.write(lambda conn: identity.load(conn, sealer, random=ids.random, now=now))
+    notary = Notary(who)
+    recovered = await database.write(lambda conn: close_open_calls(conn, notary, now))
+    if recovered:
+        _log.warning("%d calls that an earlier process left open are closed as failed", recovered)
+    return notary, (await database.read(identity.public_keys)).to_json()
+
+
+def _lane_ready(policy: Policy, machines: tuple[Machine, ...]) -> bool:
+    """Whether a machine that is well has the full model, which every tier can fall back to."""
+    model = policy.local.for_tier("full")
+    return model is not None and any(machine.healthy and machine.has(model) for machine in machines)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,128 @@
+"""The process: its state directory, its sockets, its signals, and an ending that keeps what was promised."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import uvloop
+
+from appliance import logs
+from appliance.admin.peers import AdminListener
+from appliance.app import running
+from appliance.errors import ConfigError, StateError
+from appliance.listener import Listener, same_app
+from appliance.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 25.0
+"""How long calls in flight may go on after SIGTERM: under the 30 s that init systems and people wait."""
+
+KEEP_ALIVE_SECONDS = 75.0
+"""Above the 60 s after which common clients drop an idle connection, so that they close first, never we."""
+
+
+def run(settings: Settings, environ: Mapping[str, str] = os.environ) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code.
+
+    Raises:
+        StateError, ConfigError: the daemon cannot start; the message says what to do.
+    """
+    os.umask(0o077)
+    logs.configure(level=environ.get("SYNAPSE_LOG", "INFO").upper(), under_journal="JOURNAL_STREAM" in environ)
+    with _sole_owner(settings.state_dir):
+        uvloop.run(_serve(settings, environ))
+    return 0
+
+
+async def _serve(settings: Settings, environ: Mapping[str, str]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGUSR1, _dump_tasks)
+    with _bound(settings.gateway.host, settings.gateway.port) as sock:
+        port: int = sock.getsockname()[1]
+        base_url = f"http://{_reachable(settings.gateway.host)}:{port}/v1"
+        async with running(settings, environ, base_url=base_url) as app, AsyncExitStack() as stack:
+            _publish_keys(settings.state_dir, app.public_keys)
+            admin = await AdminListener.open(settings.admin.socket, app.admin)
+            stack.push_async_callback(admin.close)
+            gateway = await Listener.open(sock, same_app(app.gateway), keep_alive_seconds=KEEP_ALIVE_SECONDS)
+            stack.push_async_callback(gateway.close)
+            _log.info("ready: %s, administration on %s", base_url, settings.admin.socket)
+            await stop.wait()
+            _log.info("stopping: %d calls in flight may end within %g s", app.drain.in_flight, DRAIN_SECONDS)
+            await app.drain.finish(DRAIN_SECONDS)
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Generator[socket.socket]:
+    """A socket bound early, so that a taken port is told before anything is started."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((host, port))
+        except OSError as error:
+            raise ConfigError(
+                f"Port {port} on {host} cannot be used ({os.strerror(error.errno or 0).lower()}).",
+                advice=f"Stop what listens there, or choose another: SYNAPSE_GATEWAY__PORT={port + 1}.",
+            ) from error
+        sock.setblocking(False)
+        yield sock
+    finally:
+        sock.close()
+
+
+@contextmanager
+def _sole_owner(state_dir: Path) -> Generator[None]:
+    """Make the state directory and hold its lock: two daemons on one database would both hand out log indexes."""
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(state_dir / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise StateError(
+            f"The state directory {state_dir} cannot be used ({error.strerror}).",
+            advice="Set SYNAPSE_STATE_DIR to a directory that this user may write to.",
+        ) from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StateError(
+                f"Another daemon uses the state directory {state_dir}.",
+                advice="Stop it first, or set SYNAPSE_STATE_DIR to another directory.",
+            ) from error
+        yield
+    finally:
+        os.close(lock)
+
+
+def _publish_keys(state_dir: Path, public_keys: bytes) -> None:
+    """Keep the public keys in a file, so that certificates can be checked here while the daemon is down."""
+    fresh = state_dir / "keys.json.new"
+    fresh.write_bytes(public_keys)
+    fresh.replace(state_dir / "keys.json")
+
+
+def _reachable(host: str) -> str:
+    """What to write for the host in a URL on this machine."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104  compared, not bound
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _dump_tasks() -> None:
+    """SIGUSR1: every task with its stack on stderr, to see what a daemon that hangs is waiting for."""
+    for task in asyncio.all_tasks():
+        task.print_stack(file=cast(Any, sys.stderr))

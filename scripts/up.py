@@ -1,0 +1,307 @@
+"""Starts Synapse for a newcomer: a machine that runs models, the daemon, a first key, a first answer, its proof.
+
+Runs in the project's own environment (scripts/up makes it). Everything that it starts ends with it.
+"""
+
+import argparse
+import asyncio
+import ctypes
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import orjson
+
+from appliance.admin import wire
+from appliance.admin.client import Client
+from appliance.cluster.health import OllamaProber
+from appliance.cluster.machine import Machine, at_url, default_model
+from appliance.errors import AdminError, SynapseError
+from appliance.proofs import verify
+from appliance.settings import Settings, load
+
+SYNAPSE = Path(sys.executable).with_name("synapse")
+
+READY_SECONDS = 60.0
+"""Loading a model from a slow disk; what takes longer has gone wrong."""
+
+ONE_LOOK = aiohttp.ClientTimeout(total=2)
+
+STOP_SECONDS = 35.0
+"""The daemon lets calls end for 25 s."""
+
+QUESTION = "Say hello to the people of this office in one short sentence."
+
+ENGINE_PORT = 11480
+
+FIRST_KEY = "first"
+CHECK_KEY = "scripts/up check"
+
+
+class Failed(Exception):
+    """The start failed; the message says what to do."""
+
+
+class Children:
+    """The processes that we started. Each in a session of its own, so that Ctrl-C reaches us alone and we stop
+    them in the right order: the daemon first, which lets its calls end, then the machine that answers them."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
+
+    def start(self, name: str, *arguments: str, environ: Mapping[str, str]) -> None:
+        process = subprocess.Popen(
+            [SYNAPSE, *arguments], env=dict(environ), start_new_session=True, preexec_fn=_die_with_parent
+        )
+        self._running.append((name, process))
+
+    def check(self) -> None:
+        """Raises `Failed` where one has ended by itself; it has said why."""
+        for name, process in self._running:
+            if process.poll() is not None:
+                raise Failed(f"{name} ended with code {process.returncode}; its message is above.")
+
+    def stop(self) -> None:
+        for _, process in reversed(self._running):
+            if process.poll() is None:
+                process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _die_with_parent() -> None:
+    """Runs in the child before it becomes the program: it gets SIGTERM when we die, even by kill -9 (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+async def find_machine(session: aiohttp.ClientSession, settings: Settings) -> Machine | None:
+    """An Ollama of this installation that has a model to answer with, and a word about one that has none."""
+    prober = OllamaProber(session)
+    for url in settings.local.ollama:
+        machine = await prober.probe(at_url(url))
+        if default_model((machine,)) is not None:
+            return machine
+        if machine.healthy:
+            say(f"Ollama at {url} has no model to answer with yet (get one: ollama pull llama3.2).")
+    return None
+
+
+def free_port(wanted: int) -> int:
+    """The wanted port of this machine, or another if it is taken."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise Failed("This machine has no free port.")
+
+
+async def until_answers(session: aiohttp.ClientSession, url: str, children: Children) -> None:
+    """Wait until `url` answers 200."""
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        children.check()
+        try:
+            async with session.get(url, timeout=ONE_LOOK) as answer:
+                if answer.status == 200:
+                    return
+                said = await answer.text()
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            said = "no answer"
+        await asyncio.sleep(0.1)
+    raise Failed(f"{url} was not ready within {READY_SECONDS:g} s: {said}")
+
+
+async def refuse_second_start(admin: Client) -> None:
+    try:
+        status = await admin.status()
+    except AdminError:
+        return
+    raise Failed(f"Synapse is running here already, at {status.base_url}. `.venv/bin/synapse status` shows how it is.")
+
+
+async def until_running(admin: Client, children: Children) -> None:
+    """Wait for our own daemon: another program may answer on its port, but not on its socket."""
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        children.check()
+        try:
+            await admin.status()
+        except AdminError:
+            await asyncio.sleep(0.1)
+        else:
+            return
+    raise Failed(f"The daemon did not start within {READY_SECONDS:g} s.")
+
+
+async def keys_for_start(admin: Client) -> tuple[str | None, str]:
+    """The first key if this is the first start, and the key to ask the question with."""
+    listed = (await admin.keys()).keys
+    if not any(key.name != CHECK_KEY for key in listed):
+        first = (await admin.create_key(wire.NewKey(FIRST_KEY))).secret
+        return first, first
+    return None, (await admin.create_key(wire.NewKey(CHECK_KEY))).secret
+
+
+async def first_answer(session: aiohttp.ClientSession, base: str, key: str) -> None:
+    """Ask one question through the gateway and check its certificate as an auditor would."""
+    body = orjson.dumps({"model": "pulse-auto", "messages": [{"role": "user", "content": QUESTION}], "max_tokens": 60})
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    began = time.monotonic()
+    async with session.post(f"{base}/v1/chat/completions", data=body, headers=headers) as answer:
+        said: Any = await answer.json()
+        if answer.status != 200:
+            raise Failed(f"The first question was not answered: {said['error']['message']}")
+        proof_id = answer.headers["x-pulse-proof"]
+    text: str = said["choices"][0]["message"]["content"]
+    say("", f"  You asked   {QUESTION}", f"  {said['model']} said  {' '.join(text.split())}")
+    async with session.get(f"{base}/v1/proofs/{proof_id}", headers=headers) as answer:
+        certificate = await answer.read()
+    async with session.get(f"{base}/.well-known/synapse/keys.json") as answer:
+        keys = await answer.read()
+    report = verify.verify({proof_id: certificate}, keys)
+    payload = orjson.loads(certificate)["payload"]
+    checks = {
+        "signature": report.exit_code == 0,
+        "your request": payload["request"]["sha256"] == hashlib.sha256(body).hexdigest(),
+        "the answer's text": payload["response"]["textSha256"] == hashlib.sha256(text.encode()).hexdigest(),
+        "stayed on this machine": payload["egress"]["local"] is True,
+    }
+    wrong = [name for name, holds in checks.items() if not holds]
+    if wrong:
+        raise Failed(f"The certificate {proof_id} does not hold: {', '.join(wrong)}. Please report this.")
+    say(f"  Certificate {proof_id} verified: {', '.join(checks)}.")
+    say(f"  Answered and certified in {time.monotonic() - began:.1f} s.")
+
+
+def paste(base: str, lan: str | None, key: str | None) -> None:
+    """What a person pastes into a client."""
+    say("", "Synapse is ready. Paste this into a client that speaks OpenAI:", "")
+    say(f"  Base URL   {base}/v1" + (f"      (from other machines: {lan}/v1)" if lan else ""))
+    if key:
+        say(f"  API key    {key}", "             It is shown this once: keep it.")
+    else:
+        say("  API key    the one from the first start; for another: .venv/bin/synapse key create --name laptop")
+    shown = key or "YOUR_KEY"
+    say("  Model      pulse-auto", "", "Or try it here:", "")
+    say(
+        f"  curl {base}/v1/chat/completions \\",
+        f'    -H "Authorization: Bearer {shown}" -H "Content-Type: application/json" \\',
+        """    -d '{"model": "pulse-auto", "messages": [{"role": "user", "content": "Hello"}]}'""",
+        "",
+    )
+
+
+def lan_address(settings: Settings, port: int) -> str | None:
+    """How other machines reach the gateway, where it listens to them. No packet is sent to find out."""
+    if settings.gateway.host not in ("0.0.0.0", "::"):
+        return None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            host = probe.getsockname()[0]
+        except OSError:
+            return None
+    return None if host.startswith("127.") else f"http://{host}:{port}"
+
+
+def about_the_model(machine: Machine | None) -> None:
+    if machine is not None:
+        say(f"Models come from {machine.engine} at {machine.url}: {default_model((machine,))} answers.")
+        return
+    say(
+        "No Ollama with a model was found here, so the embedded engine answers.",
+        "Its model is tiny, for trying the plumbing: trust it with no fact, and not with French.",
+        "For real work: install Ollama, run `ollama pull llama3.2`, then start this again;",
+        "or give a model file of your own: ./scripts/up --model /path/to/model.gguf",
+    )
+
+
+async def serve(children: Children, model: Path | None, stop: asyncio.Event) -> None:
+    began = time.monotonic()
+    settings = load(None, os.environ)
+    environ = dict(os.environ)
+    timeout = aiohttp.ClientTimeout(total=120)
+    async with (
+        aiohttp.ClientSession(trust_env=False, timeout=timeout) as session,
+        Client(settings.admin.socket) as admin,
+    ):
+        await refuse_second_start(admin)
+        machine = None if model else await find_machine(session, settings)
+        about_the_model(machine)
+        if machine is None:
+            url = f"http://127.0.0.1:{free_port(ENGINE_PORT)}"
+            named = ["--model", str(model)] if model else []
+            children.start("The embedded engine", "engine", "--port", url.rpartition(":")[2], *named, environ=environ)
+            environ["SYNAPSE_LOCAL__OLLAMA"] = ",".join([*settings.local.ollama, url])
+            await until_answers(session, f"{url}/api/version", children)
+        base = f"http://127.0.0.1:{settings.gateway.port}"
+        children.start("The daemon", "serve", environ=environ)
+        await until_running(admin, children)
+        await until_answers(session, f"{base}/readyz", children)
+        first, key = await keys_for_start(admin)
+        await first_answer(session, base, key)
+        if first is None:
+            await admin.revoke_key(CHECK_KEY)
+    paste(base, lan_address(settings, settings.gateway.port), first)
+    say(f"Started in {time.monotonic() - began:.1f} s. Ctrl-C stops it; a second start keeps keys and certificates.")
+    while not stop.is_set():
+        children.check()
+        try:
+            await asyncio.wait_for(stop.wait(), 0.5)
+        except TimeoutError:
+            continue
+
+
+async def run(model: Path | None) -> int:
+    stop = asyncio.Event()
+    children = Children()
+    work = asyncio.ensure_future(serve(children, model, stop))
+
+    def stopped() -> None:
+        stop.set()
+        work.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stopped)
+    try:
+        await work
+    except asyncio.CancelledError:
+        say("", "Stopping.")
+    except (Failed, SynapseError) as error:
+        say(f"scripts/up: {error}")
+        return 1
+    finally:
+        await asyncio.to_thread(children.stop)
+    return 0
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/up", description="Start Synapse on this machine, until Ctrl-C.")
+    parser.add_argument("--model", type=Path, metavar="FILE", help="a GGUF file for the embedded engine to serve")
+    model: Path | None = parser.parse_args().model
+    if model is not None and not model.is_file():
+        parser.error(f"there is no file {model}")
+    return asyncio.run(run(model and model.resolve()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.installation import Engine, Installation
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    running = Engine()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def installation(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A daemon on the embedded engine, shared by the tests of a module."""
+    made = Installation(tmp_path_factory.mktemp("synapse") / "state", engine.url)
+    made.start()
+    yield made
+    assert made.stop() == 0

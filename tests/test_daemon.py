@@ -1,0 +1,60 @@
+"""What of the process can be tested inside this one; the process itself is tested in tests/e2e."""
+
+import fcntl
+import socket
+from pathlib import Path
+
+import pytest
+
+from appliance import daemon
+from appliance.errors import ConfigError, StateError
+
+
+def test_a_state_directory_is_made_private_and_has_one_owner(tmp_path: Path):
+    state = tmp_path / "deep" / "state"
+    with daemon._sole_owner(state):
+        assert state.stat().st_mode & 0o777 == 0o700
+        with pytest.raises(StateError, match="Another daemon"), daemon._sole_owner(state):
+            pass
+    with daemon._sole_owner(state):
+        pass
+
+
+def test_a_state_directory_that_cannot_be_made_is_told(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StateError, match="SYNAPSE_STATE_DIR"), daemon._sole_owner(tmp_path / "file" / "state"):
+        pass
+
+
+def test_a_lock_is_given_up_with_its_process(tmp_path: Path):
+    with daemon._sole_owner(tmp_path):
+        pass
+    with (tmp_path / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_taken_port_is_told_with_another():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"SYNAPSE_GATEWAY__PORT={port + 1}"), daemon._bound("127.0.0.1", port):
+            pass
+
+
+def test_an_address_that_is_not_this_machines_is_told():
+    with pytest.raises(ConfigError, match="cannot be used"), daemon._bound("192.0.2.1", 0):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("host", "written"),
+    [("0.0.0.0", "127.0.0.1"), ("::", "127.0.0.1"), ("192.168.1.4", "192.168.1.4"), ("fd00::4", "[fd00::4]")],
+)
+def test_what_to_write_for_the_host(host: str, written: str):
+    assert daemon._reachable(host) == written
+
+
+def test_the_public_keys_are_kept_beside_the_database(tmp_path: Path):
+    for keys in (b'{"keys":[]}', b'{"keys":[1]}'):
+        daemon._publish_keys(tmp_path, keys)
+        assert (tmp_path / "keys.json").read_bytes() == keys
+    assert [path.name for path in tmp_path.iterdir()] == ["keys.json"]
