@@ -20,6 +20,9 @@ REPOSITORY = Path(__file__).parents[2]
 START_PATIENCE = 60.0
 """Seconds for a start; it takes about one, but the machine may be busy with other tests."""
 
+RAMBLING = {"temperature": 100, "top_k": 0, "top_p": 1, "num_predict": -1}
+"""Options of an answer that goes on to the end of the context: any token is as likely as the one that ends it."""
+
 _PROGRAM = """
 import json, sys
 from pathlib import Path
@@ -80,6 +83,11 @@ class Engine:
     def chat(self, text: str = "Hi", **fields: object) -> Reply:
         body = {"model": "smollm2", "messages": [{"role": "user", "content": text}], "stream": False} | fields
         return self.send("POST", "/api/chat", body)
+
+    def chat_until_cut(self) -> None:
+        """A call that goes on until somebody ends it."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self.chat(options=RAMBLING)
 
     def loaded(self) -> list[Any]:
         return self.send("GET", "/api/ps").json["models"]

@@ -1,7 +1,5 @@
 """The engine's process: how it starts, what stops it from starting, and how it ends."""
 
-import contextlib
-import http.client
 import importlib.metadata
 import importlib.util
 import os
@@ -40,7 +38,7 @@ def test_the_model_is_loaded_when_it_says_ready(own_engine: Callable[..., Engine
 def test_it_ends_within_two_seconds_in_mid_answer(own_engine: Callable[..., Engine], number: signal.Signals):
     engine = own_engine()
     runner = engine.runner()
-    call = threading.Thread(target=_chat_until_cut, args=(engine,))
+    call = threading.Thread(target=engine.chat_until_cut)
     call.start()
     began = time.monotonic()
     assert engine.end(number) == 0
@@ -49,15 +47,10 @@ def test_it_ends_within_two_seconds_in_mid_answer(own_engine: Callable[..., Engi
     call.join(20)
 
 
-def _chat_until_cut(engine: Engine) -> None:
-    with contextlib.suppress(OSError, http.client.HTTPException):
-        engine.chat("Tell me a very long story.")
-
-
 def test_it_ends_at_once_while_a_model_is_loading(needs_llama: None, own_engine: Callable[..., Engine]):
     engine = own_engine()
     engine.chat(messages=[], keep_alive=0)
-    loading = threading.Thread(target=_chat_until_cut, args=(engine,))
+    loading = threading.Thread(target=engine.chat_until_cut)
     loading.start()
     while not children_of(engine.process.pid):
         time.sleep(0.005)
