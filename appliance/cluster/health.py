@@ -3,10 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import aiohttp
+import orjson
 
 from appliance.cluster.machine import Machine, Model, canonical, leaves_the_building
 
@@ -18,42 +19,100 @@ MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 MAX_NAME_CHARACTERS = 256
 
+MAX_SHOWN = 1_000
+"""Models that are remembered; an office's machines have some dozens."""
+
 
 class Prober(Protocol):
     async def probe(self, machine: Machine) -> Machine: ...
 
 
 class OllamaProber:
-    """Reads `/api/version`, `/api/tags` and `/api/ps` of one machine over the lane's own connections."""
+    """Reads `/api/version`, `/api/tags` and `/api/ps` of one machine over the lane's own connections.
+
+    What `/api/show` says of a model is asked once per digest: `/api/tags` calls an embedding model a chat model.
+    """
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
+        self._shown: dict[str, Shown] = {}
 
     async def probe(self, machine: Machine) -> Machine:
         """The machine as it is now. Never raises for what a machine does: `why` says what is wrong with it."""
         try:
-            version = await self._get(machine, "/api/version")
-            tags = await self._get(machine, "/api/tags")
-            loaded = await self._get(machine, "/api/ps")
+            version = await self._ask(machine, "GET", "/api/version")
+            tags = await self._ask(machine, "GET", "/api/tags")
+            loaded = await self._ask(machine, "GET", "/api/ps")
         except TimeoutError:
             return machine.failed("it did not answer in time")
         except (aiohttp.ClientError, OSError) as error:
             return machine.failed(f"no connection ({_reason(error)})")
         except ValueError:
             return machine.failed("it does not answer like Ollama")
-        return healthy(machine, version, tags, loaded)
+        found = healthy(machine, version, tags, loaded)
+        return replace(found, models=tuple([await self._described(machine, model) for model in found.models]))
 
-    async def _get(self, machine: Machine, path: str) -> Mapping[str, Any]:
+    async def _described(self, machine: Machine, model: Model) -> Model:
+        """The model with what `/api/show` says of it, or as it was listed where the machine does not say."""
+        shown = self._shown.get(model.digest)
+        if shown is None and not model.remote:
+            try:
+                shown = read_shown(await self._ask(machine, "POST", "/api/show", {"model": model.name}))
+            except (aiohttp.ClientError, OSError, ValueError):  # OSError: TimeoutError too
+                return model
+            if len(self._shown) >= MAX_SHOWN:
+                self._shown.clear()
+            self._shown[model.digest] = shown
+        if shown is None:
+            return model
+        capabilities = shown.capabilities or model.capabilities
+        return replace(model, capabilities=capabilities, context_length=shown.context_length)
+
+    async def _ask(
+        self, machine: Machine, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> Mapping[str, Any]:
         timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_SECONDS)
-        async with self._session.get(machine.url + path, timeout=timeout, allow_redirects=False) as response:
+        async with self._session.request(
+            method, machine.url + path, json=body, timeout=timeout, allow_redirects=False
+        ) as response:
             if response.status != 200:
                 raise ValueError(response.status)
-            if (response.content_length or 0) > MAX_ANSWER_BYTES:
-                raise ValueError(response.content_length)
-            body = await response.json(content_type=None)
-        if not isinstance(body, dict):
+            answer = orjson.loads(await _bounded(response.content))
+        if not isinstance(answer, dict):
             raise ValueError(path)
-        return cast(dict[str, Any], body)
+        return cast(dict[str, Any], answer)
+
+
+async def _bounded(stream: aiohttp.StreamReader) -> bytes:
+    """The whole body. Raises `ValueError` where it is larger than any honest one."""
+    body = bytearray()
+    while chunk := await stream.readany():
+        body += chunk
+        if len(body) > MAX_ANSWER_BYTES:
+            raise ValueError(len(body))
+    return bytes(body)
+
+
+def read_shown(answer: Mapping[str, Any]) -> "Shown":
+    """What matters of an answer to `/api/show`."""
+    capabilities: object = answer.get("capabilities")
+    info = _object(answer.get("model_info"))
+    lengths = [value for name, value in info.items() if name.endswith(".context_length")]
+    length = lengths[0] if lengths and isinstance(lengths[0], int) and lengths[0] > 0 else None
+    return Shown(
+        capabilities=frozenset(str(one) for one in cast(list[object], capabilities))
+        if isinstance(capabilities, list)
+        else frozenset(),
+        context_length=length,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a machine says of one model, by the digest of which it is kept."""
+
+    capabilities: frozenset[str]
+    context_length: int | None
 
 
 def healthy(machine: Machine, version: Mapping[str, Any], tags: Mapping[str, Any], ps: Mapping[str, Any]) -> Machine:

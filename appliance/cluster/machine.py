@@ -18,13 +18,17 @@ Trust = Literal["loopback", "pinned", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as a machine lists it. `parameters` is a count, 0 where the machine does not say."""
+    """A model as a machine describes it. `parameters` is a count, 0 where the machine does not say.
+
+    `context_length` is the longest context in tokens that the model was made for, None where unknown.
+    """
 
     name: str
     digest: str
     parameters: int
     capabilities: frozenset[str]
     remote: bool
+    context_length: int | None = None
 
     @property
     def answers_chats(self) -> bool:

@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from appliance.cluster import health
-from appliance.cluster.health import OllamaProber, healthy
+from appliance.cluster.health import OllamaProber, Shown, healthy, read_shown
 from appliance.cluster.machine import at_url
 from tests.upstreams.ollama import OllamaDouble
 
@@ -31,6 +31,23 @@ async def test_a_machine_that_answers_is_well(prober: OllamaProber, ollama: Olla
         ("a:latest", 134_520_000),
         ("b:7b", 134_520_000),
     ]
+
+
+async def test_a_model_is_what_show_says_and_is_asked_for_once(prober: OllamaProber, ollama: OllamaDouble):
+    """Recorded from Ollama 0.32.15: /api/tags says "completion" of an embedding model, /api/show "embedding"."""
+    ollama.capabilities = ["embedding"]
+    for _ in range(2):
+        found = await prober.probe(at_url(ollama.url))
+        assert [(model.answers_chats, model.context_length) for model in found.models] == [(False, 8192)]
+    assert ollama.shown == ["double:latest"]
+
+
+def test_what_show_says_is_read_as_far_as_it_makes_sense():
+    assert read_shown({"capabilities": ["completion"], "model_info": {"bert.context_length": 512}}) == Shown(
+        frozenset({"completion"}), 512
+    )
+    for odd in ({}, {"capabilities": None, "model_info": None}, {"model_info": {"x.context_length": "many"}}):
+        assert read_shown(odd) == Shown(frozenset(), None)
 
 
 async def test_a_machine_without_models_is_well_and_says_so(prober: OllamaProber, ollama: OllamaDouble):

@@ -91,6 +91,9 @@ class OllamaDouble:
 
     url: str = ""
     models: list[str] = field(default_factory=lambda: ["double:latest"])
+    capabilities: list[str] = field(default_factory=lambda: ["completion"])
+    context_length: int = 8192
+    shown: list[str] = field(default_factory=list)
     default: Script = field(default_factory=lambda: answers("Hello", " there", "."))
     scripts: deque[Script] = field(default_factory=deque)
     received: list[bytes] = field(default_factory=list)
@@ -120,6 +123,14 @@ class OllamaDouble:
     async def tags(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"models": [_tag(name) for name in self.models]})
 
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        name = (await request.json())["model"]
+        self.shown.append(name)
+        if name not in self.models:
+            return web.json_response({"error": f"model '{name}' not found"}, status=404)
+        info = {"general.architecture": "llama", "llama.context_length": self.context_length}
+        return web.json_response({"capabilities": self.capabilities, "model_info": info})
+
     async def ps(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"models": []})
 
@@ -147,6 +158,7 @@ async def ollama_double(port: int = 0, **options: Any):
             web.get("/api/version", double.version),
             web.get("/api/tags", double.tags),
             web.get("/api/ps", double.ps),
+            web.post("/api/show", double.show),
         ]
     )
     # Without this a handler would go on after its client has left, and nothing could be said of cancelling.
