@@ -1,9 +1,10 @@
 """Small pieces of ASGI that every route shares: reading a body within its limit, and a reply that hashes itself."""
 
+import asyncio
 import hashlib
 from collections.abc import Iterable
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from appliance.errors import BadRequest, BodyTooLarge
 
@@ -51,8 +52,15 @@ def _too_large(limit: int) -> BodyTooLarge:
     )
 
 
+PATIENCE_SECONDS = 120.0
+"""How long a client may take no byte of its answer, before it counts as gone: it would hold a machine meanwhile."""
+
+
 class Reply:
-    """One HTTP answer. Knows the SHA-256 of the body bytes that it has handed over so far."""
+    """One HTTP answer. Knows the SHA-256 of the body bytes that it has handed over so far.
+
+    Writing raises `ClientGone` where the client takes nothing for PATIENCE_SECONDS.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -68,12 +76,19 @@ class Reply:
 
     async def start(self, status: int, headers: Iterable[Header]) -> None:
         self.started = True
-        await self._send({"type": "http.response.start", "status": status, "headers": list(headers)})
+        await self._hand_over({"type": "http.response.start", "status": status, "headers": list(headers)})
 
     async def write(self, chunk: bytes, *, last: bool = False) -> None:
         self._digest.update(chunk)
         self.ended = last
-        await self._send({"type": "http.response.body", "body": chunk, "more_body": not last})
+        await self._hand_over({"type": "http.response.body", "body": chunk, "more_body": not last})
+
+    async def _hand_over(self, message: Message) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._send(message)
+        except TimeoutError as error:
+            raise ClientGone from error
 
     async def whole(self, status: int, body: bytes, headers: Iterable[Header] = ()) -> None:
         """A JSON answer in one piece."""

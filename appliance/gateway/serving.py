@@ -17,7 +17,7 @@ from appliance.calls.pipeline import Exchange
 from appliance.dialects.chat import Event, Finish, TextDelta
 from appliance.errors import CallError, StorageUnavailable, UpstreamFailed
 from appliance.gateway import errors
-from appliance.gateway.asgi import Header, Reply
+from appliance.gateway.asgi import ClientGone, Header, Reply
 from appliance.gateway.pauses import with_pauses
 
 _log = logging.getLogger(__name__)
@@ -94,6 +94,8 @@ class Serving:
             if self._stopped is None:
                 raise
             await self._end_early(self._stopped)
+        except ClientGone:
+            await self._end_early("cancelled")
         except CallError as error:
             await self._fail(error)
         except Exception as error:

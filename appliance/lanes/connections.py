@@ -46,5 +46,11 @@ def open_session() -> aiohttp.ClientSession:
     )
     options: dict[str, Any] = {"max_line_size": MAX_HEADER_BYTES, "max_field_size": MAX_HEADER_BYTES}
     return aiohttp.ClientSession(
-        connector=connector, trust_env=False, auto_decompress=True, cookie_jar=aiohttp.DummyCookieJar(), **options
+        connector=connector,
+        trust_env=False,
+        # A compressed answer can unfold to any size; inside a network there is nothing to save.
+        headers={"Accept-Encoding": "identity"},
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        **options,
     )

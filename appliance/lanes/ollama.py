@@ -4,6 +4,7 @@ Knows the wire and its faults; which machine, which model and whether to try aga
 """
 
 import asyncio
+import contextlib
 import io
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ from appliance.lanes.lines import Lines, LineTooLong
 
 MAX_ERROR_BYTES = 64 * 1024
 """An error's text is a sentence; more than this of it is not read."""
+
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
+"""Of one answer on the wire, where each token takes some 120 bytes; more is a machine that never ends."""
+
+END_SECONDS = 1.0
+"""The end of a body follows its last line at once; a machine that holds it back loses the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +117,18 @@ class OllamaLane:
     ) -> AsyncGenerator[Event, None]:
         lines = Lines()
         limit = first_byte
-        finished = False
+        size = 0
         while chunk := await _read(response, limit):
+            size += len(chunk)
+            if size > MAX_ANSWER_BYTES:
+                raise _died("its answer has no end")
             limit = _sooner(_limit("idle", self._timeouts.idle), total)
             for event in _parse(lines, chunk):
                 yield event
-                finished = finished or isinstance(event, Finish)
-        if not finished:
-            raise _died("its answer ended before it was done")
+                if isinstance(event, Finish):
+                    await _end_of(response)
+                    return
+        raise _died("its answer ended before it was done")
 
 
 def _limit(name: str, seconds: float, elapsed: float = 0.0) -> Limit:
@@ -126,6 +137,13 @@ def _limit(name: str, seconds: float, elapsed: float = 0.0) -> Limit:
 
 def _sooner(first: Limit, second: Limit) -> Limit:
     return first if first.at <= second.at else second
+
+
+async def _end_of(response: aiohttp.ClientResponse) -> None:
+    """Read the end of an answer that is done, so that its connection can be used again; nothing more is wanted."""
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
+        async with asyncio.timeout(END_SECONDS):
+            await response.content.readany()
 
 
 async def _read(response: aiohttp.ClientResponse, limit: Limit) -> bytes:

@@ -1,3 +1,4 @@
+import asyncio
 import hashlib
 from typing import Any
 
@@ -67,6 +68,16 @@ async def test_a_reply_knows_the_hash_of_what_it_sent_and_of_what_it_would():
     await reply.write(b"two", last=True)
     assert (reply.started, reply.ended) == (True, True)
     assert [message.get("more_body") for message in sent] == [None, True, False]
+
+
+async def test_a_client_that_takes_nothing_counts_as_gone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("appliance.gateway.asgi.PATIENCE_SECONDS", 0.02)
+
+    async def never(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(ClientGone):
+        await Reply(never).write(b"one")
 
 
 async def test_a_whole_answer_has_its_length():

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -167,14 +168,18 @@ async def test_a_machine_that_vanished_is_tried_once_and_then_left_out(tmp_path:
         assert (state[goes.url].healthy, state[goes.url].why) == (False, "it accepted no connection")
 
 
-async def leave(gateway: Box, ollama: OllamaDouble, *, stream: bool, after: Callable[[], bool]) -> None:
+async def raw_call(gateway: Box, *, stream: bool, **options: int) -> asyncio.StreamWriter:
+    """Send one call on a connection of its own, whose answer nobody reads."""
     host, port = gateway.url.removeprefix("http://").split(":")
-    _, writer = await asyncio.open_connection(host, int(port))
+    _, writer = await asyncio.open_connection(host, int(port), **options)
     body = gateway.body(stream=stream)
-    head = (
-        f"POST {CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {gateway.key}\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
-    writer.write(head.encode() + body)
+    head = [f"POST {CHAT} HTTP/1.1", "host: x", f"authorization: Bearer {gateway.key}", f"content-length: {len(body)}"]
+    writer.write("\r\n".join([*head, "", ""]).encode() + body)
+    return writer
+
+
+async def leave(gateway: Box, ollama: OllamaDouble, *, stream: bool, after: Callable[[], bool]) -> None:
+    writer = await raw_call(gateway, stream=stream)
     await until(after)
     writer.close()
     await writer.wait_closed()
@@ -205,6 +210,20 @@ async def test_a_client_that_leaves_in_the_middle(gateway: Box, ollama: OllamaDo
     said = await newest_certificate(gateway)
     assert said["response"]["ending"] == "cancelled"
     assert (await gateway.ledger(said["id"])).ending == "cancelled"
+
+
+async def test_a_client_that_reads_nothing_does_not_hold_the_machine_for_ever(
+    gateway: Box, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("appliance.gateway.asgi.PATIENCE_SECONDS", 0.2)
+    ollama.default = says(*[line("x" * 60_000)] * 400, asyncio.Event())
+    writer = await raw_call(gateway, stream=True, limit=1024)
+    await until(lambda: ollama.left == 1)
+    said = await newest_certificate(gateway)
+    assert said["response"]["ending"] == "cancelled"
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 async def test_headers_wait_for_the_first_event_or_for_the_limit(

@@ -1,8 +1,10 @@
 import asyncio
+import gzip
 from contextlib import aclosing
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
 from appliance.lanes.attempt import AttemptFailed
@@ -103,6 +105,29 @@ async def test_an_answer_that_breaks_off_is_a_failure(
     failed = await fails(session, ollama.url)
     assert (failed.error.code, failed.elsewhere) == ("upstream_error", True)
     assert says_what in failed.error.message
+
+
+async def test_what_comes_after_done_is_not_part_of_the_answer(session: aiohttp.ClientSession, ollama: OllamaDouble):
+    ollama.scripts.append(says(line("Hel"), done(), line("lo"), done("length")))
+    assert await run(OllamaLane(session, TIMEOUTS), ollama.url) == [TextDelta("Hel"), Finish("stop", Usage(7, 3))]
+
+
+async def test_an_answer_without_an_end_is_given_up(
+    session: aiohttp.ClientSession, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("appliance.lanes.ollama.MAX_ANSWER_BYTES", 1_000)
+    ollama.scripts.append(says(*[line("on and on")] * 100))
+    assert "no end" in (await fails(session, ollama.url)).error.message
+
+
+async def test_a_compressed_answer_is_not_unfolded(session: aiohttp.ClientSession, ollama: OllamaDouble):
+    async def bomb(_: web.Request) -> web.StreamResponse:
+        packed = gzip.compress(line("x" * 1_000_000))
+        return web.Response(body=packed, headers={"Content-Encoding": "gzip"})
+
+    ollama.scripts.append(bomb)
+    assert (await fails(session, ollama.url)).error.code == "upstream_error"
+    assert ollama.headers[0]["Accept-Encoding"] == "identity"
 
 
 async def test_nobody_there(session: aiohttp.ClientSession, unused_tcp_port: int):
