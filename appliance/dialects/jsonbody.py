@@ -35,7 +35,7 @@ def load_object(body: bytes) -> dict[str, object]:
         raise DialectError("The request body must be a JSON object.")
     loaded = cast("dict[str, object]", value)
     # Counting is cheap and settles nearly every body: no bracket, no level.
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _too_deep(loaded):
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and nested_deeper(loaded, MAX_DEPTH):
         _refuse_depth()
     return loaded
 
@@ -58,13 +58,15 @@ def _refuse_depth() -> NoReturn:
     raise DialectError(f"The request body is nested too deeply: more than {MAX_DEPTH} levels.") from None
 
 
-def _too_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
+def nested_deeper(value: object, levels: int) -> bool:
+    """Whether a JSON value has more levels of objects and lists than that."""
+    level = _containers([value])
+    while level:
+        if levels == 0:
+            return True
+        levels -= 1
         level = [child for container in level for child in _containers(container)]
-        if not level:
-            return False
-    return True
+    return False
 
 
 def _containers(value: object) -> list[object]:

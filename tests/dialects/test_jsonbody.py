@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.dialects.chat import DialectError
-from appliance.dialects.jsonbody import MAX_DEPTH, load_object
+from appliance.dialects.jsonbody import MAX_DEPTH, load_object, nested_deeper
 
 
 def refused(body: bytes) -> str:
@@ -144,3 +144,12 @@ def test_any_bytes_are_an_object_or_refused(body: bytes):
     except DialectError as error:
         outcome = error.message
     assert isinstance(outcome, dict) or re.fullmatch(r"The request body .+\.", str(outcome))
+
+
+@pytest.mark.parametrize(
+    ("value", "levels"),
+    [(None, 0), ("[[", 0), ([], 1), ({}, 1), ([1, "x"], 1), ([[], {"a": {}}], 3), ({"a": [{"b": []}], "c": 1}, 4)],
+)
+def test_levels_of_nesting(value: object, levels: int):
+    assert not nested_deeper(value, levels)
+    assert levels == 0 or nested_deeper(value, levels - 1)

@@ -1,0 +1,58 @@
+"""A picture as callers write it, a data URL, into its bytes.
+
+Nothing is ever fetched or opened: a string that is no data URL is refused, whatever it names. What the bytes are is
+read from the bytes, since clients often claim another type. Source: dialects.md §0.2 and §1.1, RFC 2397, RFC 4648.
+"""
+
+import base64
+import binascii
+import re
+
+from appliance.dialects.chat import DialectError, Image
+
+MAX_IMAGE_BYTES = 20 * 1024 * 1024
+"""Of one picture, decoded; the size that OpenAI takes."""
+
+_DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
+
+_REMOTE = re.compile(r"(?:https?|ftp):", re.IGNORECASE)
+
+_MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
+
+_GIF = (b"GIF87a", b"GIF89a")
+
+
+def from_data_url(url: str, param: str) -> Image:
+    """The picture in `url`. Raises DialectError, which names `param` and quotes nothing of the string."""
+    head = _DATA_URL.match(url)
+    if head is None:
+        raise _refused(param, _why_not_data(url))
+    encoded = url[head.end() :]
+    if len(encoded) > -(-MAX_IMAGE_BYTES // 3) * 4:
+        raise _refused(param, f"is a picture of more than {MAX_IMAGE_BYTES // 1024**2} MiB")
+    try:
+        # Alphabet and padding are checked too: whatever is skipped in silence could be something else elsewhere.
+        data = base64.b64decode(encoded.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        raise _refused(param, "is a data URL whose base64 is not valid") from None
+    return Image(data, _media_type(data, param))
+
+
+def _media_type(data: bytes, param: str) -> str:
+    for magic, media_type in _MAGIC:
+        if data.startswith(magic):
+            return media_type
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    what = "is a GIF, which local models do not read" if data.startswith(_GIF) else "is none of the pictures we know"
+    raise _refused(param, f"{what}: send PNG, JPEG or WebP")
+
+
+def _why_not_data(url: str) -> str:
+    if _REMOTE.match(url):
+        return "is an address, and no address is ever fetched: send the picture itself as a base64 data URL"
+    return "is not a base64 data URL (`data:image/png;base64,…`)"
+
+
+def _refused(param: str, what: str) -> DialectError:
+    return DialectError(f"`{param}` {what}.", param)
