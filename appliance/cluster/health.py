@@ -19,6 +19,8 @@ MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 MAX_NAME_CHARACTERS = 256
 
+UNKNOWN_CAPABILITIES = frozenset({"completion", "tools", "vision"})
+
 MAX_SHOWN = 1_000
 """Models that are remembered; an office's machines have some dozens."""
 
@@ -98,13 +100,18 @@ def read_shown(answer: Mapping[str, Any]) -> "Shown":
     capabilities: object = answer.get("capabilities")
     info = _object(answer.get("model_info"))
     lengths = [value for name, value in info.items() if name.endswith(".context_length")]
-    length = lengths[0] if lengths and isinstance(lengths[0], int) and lengths[0] > 0 else None
+    length = _length(lengths[0]) if lengths else 0
     return Shown(
         capabilities=frozenset(str(one) for one in cast(list[object], capabilities))
         if isinstance(capabilities, list)
         else frozenset(),
-        context_length=length,
+        context_length=length or None,
     )
+
+
+def _length(value: object) -> int:
+    """A number of tokens; 0 for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,11 @@ def healthy(machine: Machine, version: Mapping[str, Any], tags: Mapping[str, Any
         healthy=True,
         why="" if models else "it has no models",
         models=models,
-        loaded=frozenset(canonical(name) for entry in _entries(ps) if isinstance(name := entry.get("name"), str)),
+        loaded={
+            canonical(name): _length(entry.get("context_length"))
+            for entry in _entries(ps)
+            if isinstance(name := entry.get("name"), str)
+        },
     )
 
 
@@ -147,10 +158,10 @@ def _models(tags: Mapping[str, Any]) -> list[Model]:
                 name=name,
                 digest=digest,
                 parameters=_parameters(details.get("parameter_size")),
-                # Ollama before 0.14 does not list them; such a machine's models are taken for chat models.
+                # An old Ollama does not list them: such a machine refuses by itself what its model cannot do.
                 capabilities=frozenset(str(one) for one in cast(list[object], capabilities))
                 if isinstance(capabilities, list)
-                else frozenset({"completion"}),
+                else UNKNOWN_CAPABILITIES,
                 remote=leaves_the_building(name, entry.get("remote_host")),
             )
         )

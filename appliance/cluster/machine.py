@@ -6,7 +6,8 @@ Knows nothing of HTTP or of calls; `cluster.health` fills it, `cluster.scheduler
 import base64
 import hashlib
 import ipaddress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -37,7 +38,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine. `why` says in a sentence why it is not used; it is empty while the machine is healthy."""
+    """One machine. `why` says in a sentence why it is not used; it is empty while the machine is healthy.
+
+    `loaded` gives for each model in memory the context length in tokens that it has there, 0 where unknown.
+    """
 
     id: str
     name: str
@@ -47,11 +51,15 @@ class Machine:
     healthy: bool = False
     why: str = "not asked yet"
     models: tuple[Model, ...] = ()
-    loaded: frozenset[str] = frozenset()
+    loaded: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def find(self, model: str) -> Model | None:
+        """The model of this name that it runs itself; a tag that Ollama serves from its cloud does not count."""
+        wanted = canonical(model)
+        return next((own for own in self.models if canonical(own.name) == wanted and not own.remote), None)
 
     def has(self, model: str) -> bool:
-        """Whether it runs this model itself; a tag that Ollama serves from its cloud does not count."""
-        return any(canonical(own.name) == canonical(model) and not own.remote for own in self.models)
+        return self.find(model) is not None
 
     def failed(self, why: str) -> "Machine":
         return replace(self, healthy=False, why=why)

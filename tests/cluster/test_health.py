@@ -103,7 +103,7 @@ def test_answers_are_read_as_far_as_they_make_sense():
         ("m:latest", 1_500_000_000, True),
         ("old", 0, True),
     ]
-    assert found.loaded == {"m"}
+    assert found.loaded == {"m": 0}
 
 
 def test_a_saved_cloud_stub_is_marked():

@@ -1,0 +1,22 @@
+"""The one context length of each model on each machine: another value, or none, would make Ollama load it again.
+
+Chosen when a model is first used on a machine, and kept (cluster.md, "Choosing a machine"; dialects.md §2, "Context").
+"""
+
+from appliance.cluster.machine import Machine, Model, canonical
+
+DEFAULT_CONTEXT = 8192
+"""Tokens for a model that is not loaded yet: long enough for a contract, and within 8 GB of most models' memory."""
+
+
+class Contexts:
+    def __init__(self) -> None:
+        self._chosen: dict[tuple[str, str], int] = {}
+
+    def of(self, machine: Machine, model: Model) -> int:
+        """Tokens of context to send with every call: what it is loaded with, else the default as far as it can."""
+        key = (machine.id, model.digest)
+        if key not in self._chosen:
+            able = min(DEFAULT_CONTEXT, model.context_length or DEFAULT_CONTEXT)
+            self._chosen[key] = machine.loaded.get(canonical(model.name)) or able
+        return self._chosen[key]

@@ -1,0 +1,32 @@
+from dataclasses import replace
+
+from appliance.cluster.contexts import DEFAULT_CONTEXT, Contexts
+from appliance.cluster.machine import Model, at_url
+
+MODEL = Model("m:latest", "digest", 1, frozenset({"completion"}), remote=False, context_length=131_072)
+MACHINE = replace(at_url("http://127.0.0.1:1"), models=(MODEL,))
+
+
+def test_what_is_loaded_is_not_loaded_again():
+    assert Contexts().of(replace(MACHINE, loaded={"m": 4096}), MODEL) == 4096
+
+
+def test_a_model_that_is_not_loaded_gets_the_default_as_far_as_it_can():
+    assert Contexts().of(MACHINE, MODEL) == DEFAULT_CONTEXT
+    assert Contexts().of(MACHINE, replace(MODEL, context_length=2048)) == 2048
+    assert Contexts().of(MACHINE, replace(MODEL, context_length=None)) == DEFAULT_CONTEXT
+    assert Contexts().of(replace(MACHINE, loaded={"m": 0}), MODEL) == DEFAULT_CONTEXT
+
+
+def test_it_never_changes_once_it_is_chosen():
+    contexts = Contexts()
+    assert contexts.of(MACHINE, MODEL) == DEFAULT_CONTEXT
+    assert contexts.of(replace(MACHINE, loaded={"m": 4096}), MODEL) == DEFAULT_CONTEXT
+
+
+def test_each_machine_and_each_version_of_a_model_has_its_own():
+    contexts = Contexts()
+    contexts.of(MACHINE, MODEL)
+    other = replace(at_url("http://127.0.0.1:2"), loaded={"m": 16_384})
+    assert contexts.of(other, MODEL) == 16_384
+    assert contexts.of(replace(MACHINE, loaded={"m": 1024}), replace(MODEL, digest="new")) == 1024
