@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ from appliance.admin.service import Facts, Service
 from appliance.admin.service import Parts as AdminParts
 from appliance.admin.views import ActivityView, MachineView, ProofView
 from appliance.calls.live_policy import LivePolicy
+from appliance.calls.local import LocalLane
 from appliance.calls.pipeline import Parts, Pipeline
 from appliance.calls.policy import Policy, active_provider
 from appliance.calls.recovery import close_open_calls
+from appliance.cluster.contexts import Contexts
 from appliance.cluster.health import OllamaProber
 from appliance.cluster.machine import Machine, at_url
 from appliance.cluster.registry import Registry
@@ -51,6 +54,7 @@ class App:
 
     gateway: ASGIApp
     admin: ASGIApp
+    pipeline: Pipeline
     drain: Drain
     registry: Registry
     public_keys: bytes
@@ -90,9 +94,15 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 database=database,
                 notary=notary,
                 policy=policy,
-                scheduler=Scheduler(registry.snapshot),
-                machines=registry,
-                lane=OllamaLane(session, Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)),
+                local=LocalLane(
+                    scheduler=Scheduler(registry.snapshot),
+                    machines=registry,
+                    contexts=Contexts(),
+                    lane=OllamaLane(session, Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)),
+                    monotonic=time.monotonic,
+                    new_call_id=lambda: ids.new("call"),
+                    draw_seed=lambda: secrets.randbelow(2**31),
+                ),
                 clock=clock,
                 ids=ids,
                 version=version,
@@ -132,7 +142,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 changed=reload_policy,
             )
         )
-        yield App(routes.build(families, ids), api.create_app(service), drain, registry, public_keys)
+        yield App(routes.build(families, ids), api.create_app(service), pipeline, drain, registry, public_keys)
 
 
 async def _prepare(database: Database, sealer: Sealer, ids: Ids) -> tuple[Notary, bytes]:

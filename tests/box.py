@@ -81,7 +81,8 @@ async def box(state_dir: Path, *machines: str, **environ: str) -> AsyncIterator[
         system_file=state_dir / "none.toml",
     )
     os.makedirs(state_dir, exist_ok=True)  # noqa: PTH103  nothing waits for a temporary directory
-    sock = socket.create_server(("127.0.0.1", 0))
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.bind(("127.0.0.1", 0))
     sock.setblocking(False)
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     async with running(settings, {}, base_url=f"{url}/v1") as app:

@@ -7,7 +7,7 @@ Source: synapse.md ("How the task is decided"), routing.md ("Task").
 from typing import Literal
 
 from appliance.calls.address import Address
-from appliance.calls.estimate import Prompt, tokens
+from appliance.calls.estimate import Prompt
 
 ExplicitTask = Literal["simple", "extraction", "complex", "code"]
 """What a caller inside the appliance may say about its own call; nobody on the wire can."""
@@ -45,4 +45,4 @@ def task(
         return "agent"
     if explicit is not None:
         return explicit
-    return "complex" if prompt.json_mode or tokens(prompt.characters) >= COMPLEX_TOKENS else "simple"
+    return "complex" if prompt.json_mode or prompt.tokens >= COMPLEX_TOKENS else "simple"

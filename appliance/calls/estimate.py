@@ -4,11 +4,10 @@ Must not know a tokenizer or a model: the estimate is the one that `count_tokens
 Source: synapse.md ("How the task is decided"), routing.md ("Task", auto-classify).
 """
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appliance.dialects.chat import Chat
+from appliance.dialects.leaves import leaves
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -27,21 +26,24 @@ class Prompt:
     tool_turns: bool = False
     json_mode: bool = False
 
+    @property
+    def tokens(self) -> int:
+        """The estimate."""
+        return tokens(self.characters)
+
 
 def tokens(characters: int) -> int:
     """The estimate: a quarter of the characters, rounded up."""
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 
-def measure(chat: Chat, *, tools: Sequence[object] = (), tool_turns: bool = False, json_mode: bool = False) -> Prompt:
-    """Measures a call before grounding or persona. `tools` are the caller's definitions as JSON values."""
-    system = sum(len(message.text) for message in chat.messages if message.role == "system")
-    turns = sum(len(message.text) for message in chat.messages if message.role != "system")
-    definitions = sum(len(json.dumps(tool, ensure_ascii=False, separators=(",", ":"))) for tool in tools)
+def measure(chat: Chat) -> Prompt:
+    """Measures a call before grounding or persona. Each tool counts as compact JSON, a picture as nothing."""
+    sizes = [(leaf.role, len(leaf.text)) for leaf in leaves(chat)]
     return Prompt(
-        characters=system + turns + definitions,
-        system_characters=system,
-        tools=len(tools),
-        tool_turns=tool_turns,
-        json_mode=json_mode,
+        characters=sum(size for _, size in sizes),
+        system_characters=sum(size for role, size in sizes if role == "system"),
+        tools=len(chat.tools),
+        tool_turns=any(message.role == "tool" or message.tool_calls for message in chat.messages),
+        json_mode=chat.format is not None,
     )

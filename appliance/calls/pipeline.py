@@ -8,23 +8,18 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from appliance.calls import address as addresses
 from appliance.calls.address import Address
 from appliance.calls.call import Call, Ending
 from appliance.calls.estimate import measure
+from appliance.calls.local import LocalLane, LocalRun
 from appliance.calls.policy import Policy, fingerprint
 from appliance.calls.record import Course, certificate, ledger_row
 from appliance.calls.routing import decide
-from appliance.cluster.machine import Machine
-from appliance.cluster.scheduler import Scheduler
-from appliance.dialects import ollama
-from appliance.dialects.chat import Event, TextDelta
+from appliance.dialects.chat import Event
 from appliance.errors import LocalLaneUnavailable, UnknownAgent
 from appliance.ids import Clock, Ids
-from appliance.lanes.attempt import AttemptFailed
-from appliance.lanes.ollama import OllamaLane
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.proofs.notary import Notary
 from appliance.store import ledger
@@ -37,10 +32,6 @@ NO_PRICES: Mapping[tuple[str, str], int | None] = {}
 """There are no external models to compare yet."""
 
 
-class FailureSink(Protocol):
-    def report_failure(self, machine_id: str, why: str) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the pipeline is built from (see app.py)."""
@@ -48,9 +39,7 @@ class Parts:
     database: Database
     notary: Notary
     policy: Callable[[], Policy]
-    scheduler: Scheduler
-    machines: FailureSink
-    lane: OllamaLane
+    local: LocalLane
     clock: Clock
     ids: Ids
     version: str
@@ -120,12 +109,13 @@ class Exchange:
         return self._course
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Run the call; the last event is a `Finish`. To be used once.
+        """Run the call; each answer that it asks for ends with its `Finish`. To be used once.
 
         Raises:
             CallError: why there is no answer, or no more of it.
         """
-        decision = decide(self._policy, self._address, measure(self._call.chat), prices=NO_PRICES)
+        prompt = measure(self._call.chat)
+        decision = decide(self._policy, self._address, prompt, prices=NO_PRICES)
         self._course.decision = decision
         model = decision.choice.model
         if model is None:
@@ -133,7 +123,10 @@ class Exchange:
                 "No machine of this installation has a model that can answer.",
                 advice="Run `ollama pull` on one, or start the embedded engine; `synapse status` lists the machines.",
             )
-        async with aclosing(self._attempts(model)) as events:
+        run = LocalRun(
+            self._parts.local, self._call.chat, model, self._course, estimate=prompt.tokens, hold=not self._call.stream
+        )
+        async with aclosing(run.events()) as events:
             async for event in events:
                 self._course.passed_on(event)
                 yield event
@@ -148,6 +141,7 @@ class Exchange:
             return
         self._closed = True
         course, proof_id = self._course, self._intent.id
+        course.broke_off()
         evidence = certificate(
             course,
             self._intent,
@@ -165,44 +159,3 @@ class Exchange:
             ledger.insert(conn, row)
 
         await self._parts.database.write(record)
-
-    async def _attempts(self, model: str) -> AsyncGenerator[Event, None]:
-        """Each machine at most once, until one has answered; after the first forwarded content no other is tried."""
-        tried: set[str] = set()
-        failure: AttemptFailed | None = None
-        while True:
-            try:
-                async with self._parts.scheduler.lease(model, tried=frozenset(tried)) as machine:
-                    tried.add(machine.id)
-                    async with aclosing(self._attempt(machine, model)) as events:
-                        async for event in events:
-                            yield event
-                    return
-            except LocalLaneUnavailable as nobody:
-                raise failure.error if failure else nobody from failure
-            except AttemptFailed as failed:
-                self._judge(failed)
-                failure = failed
-
-    def _judge(self, failed: AttemptFailed) -> None:
-        if not failed.reached and self._course.machine is not None:
-            self._parts.machines.report_failure(self._course.machine.id, "it accepted no connection")
-        if not failed.elsewhere or self._course.forwarded:
-            raise failed.error from failed
-
-    async def _attempt(self, machine: Machine, model: str) -> AsyncGenerator[Event, None]:
-        body = ollama.chat_body(self._call.chat, model=model)
-        course = self._course
-        course.sending(machine, model, body)
-        elapsed = self._parts.monotonic() - course.started
-        held: list[Event] = []
-        async with aclosing(self._parts.lane.chat(machine.url, body, elapsed=elapsed)) as events:
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    course.content(self._parts.monotonic())
-                if self._call.stream:
-                    yield event
-                else:
-                    held.append(event)  # nothing reaches the caller yet, so another machine may still answer
-        for event in held:
-            yield event

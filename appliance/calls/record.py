@@ -9,7 +9,8 @@ from appliance.calls.call import DIALECTS, Call, Ending
 from appliance.calls.policy import LOCAL_PROVIDER, ShieldMode
 from appliance.calls.routing import Decision
 from appliance.cluster.machine import Machine
-from appliance.dialects.chat import Event, TextDelta, Usage
+from appliance.dialects.answer_text import InOrder
+from appliance.dialects.chat import Event, Finish, TextDelta, Usage
 from appliance.metering.questions import charged
 from appliance.proofs import certificate as proof
 from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
@@ -28,8 +29,9 @@ class Hash(Protocol):
 class Course:
     """Filled in as the call goes on. Moments are on the monotonic clock, in seconds.
 
-    `received` counts the pieces of content that came from the machine, `forwarded` says whether any went on to
-    the caller, and `usage` is the model's own count, which comes only with the end of its answer.
+    `received` counts the pieces of content that came from machines, `forwarded` says whether any text went on to
+    the caller, and `finishes` are the ends of answers, which alone bring the model's own counts. `sent` is the hash of
+    the newest body for each answer. `context_cut`: a machine has left text out.
     """
 
     started: float
@@ -38,12 +40,14 @@ class Course:
     machine: Machine | None = None
     model: str = ""
     attempts: int = 0
-    egress_sha256: str = ""
+    sent: dict[int, str] = field(default_factory=dict[int, str])
     first_token: float | None = None
     received: int = 0
     forwarded: bool = False
-    usage: Usage | None = None
+    finishes: list[Finish] = field(default_factory=list[Finish])
+    context_cut: bool = False
     text: Hash = field(default_factory=hashlib.sha256)
+    order: InOrder = field(default_factory=InOrder)
 
     @property
     def provider(self) -> str:
@@ -59,12 +63,35 @@ class Course:
         """Distinct values that were masked: none, since nothing leaves."""
         return 0
 
-    def sending(self, machine: Machine, model: str, body: bytes) -> None:
+    @property
+    def egress_sha256(self) -> str:
+        """Of the body that was sent; of several answers' bodies, of their hashes in order, a line each."""
+        hashes = [self.sent[choice] for choice in sorted(self.sent)]
+        return hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+    @property
+    def usage(self) -> Usage | None:
+        """Of the whole call: all answers have read the same prompt, which counts once."""
+        if not self.finishes:
+            return None
+        return Usage(
+            max(finish.usage.prompt_tokens for finish in self.finishes),
+            sum(finish.usage.completion_tokens for finish in self.finishes),
+        )
+
+    @property
+    def text_sha256(self) -> str | None:
+        """Of the answer's text so far; None where there is neither a text nor an end."""
+        if not self.forwarded and not self.finishes:
+            return None
+        return self.text.hexdigest()
+
+    def sending(self, machine: Machine, model: str, body: bytes, *, choice: int = 0) -> None:
         """An attempt begins: `body` goes to `machine`."""
         self.attempts += 1
         self.machine = machine
         self.model = model
-        self.egress_sha256 = hashlib.sha256(body).hexdigest()
+        self.sent[choice] = hashlib.sha256(body).hexdigest()
 
     def content(self, now: float) -> None:
         """A piece of content came from the machine."""
@@ -76,9 +103,17 @@ class Course:
         """An event goes on to the caller."""
         if isinstance(event, TextDelta):
             self.forwarded = True
-            self.text.update(event.text.encode())
-        else:
-            self.usage = event.usage
+        elif isinstance(event, Finish):
+            self.finishes.append(event)
+        self._hash(self.order.feed(event))
+
+    def broke_off(self) -> None:
+        """No more events come: text that waited for its turn is counted too."""
+        self._hash(self.order.rest())
+
+    def _hash(self, pieces: tuple[str, ...]) -> None:
+        for piece in pieces:
+            self.text.update(piece.encode())
 
 
 def certificate(
@@ -92,16 +127,15 @@ def certificate(
     response_sha256: str,
 ) -> Certificate:
     """The certificate of an ended call. An answer without a word has the hash of no text; an error has none."""
-    answered = course.forwarded or course.usage is not None
-    decision = course.decision
+    decision, usage = course.decision, course.usage
     return Certificate(
         intent=intent,
         intent_index=intent_index,
         completed=completed,
         egress=Egress(Pii(course.shield_mode), _sent(course)),
-        response=Response(ending, response_sha256, status, course.text.hexdigest() if answered else None),
+        response=Response(ending, response_sha256, status, course.text_sha256),
         routing=Routing(decision.task, decision.tier, decision.reason) if decision else None,
-        usage=proof.Usage(course.usage.prompt_tokens, course.usage.completion_tokens) if course.usage else None,
+        usage=proof.Usage(usage.prompt_tokens, usage.completion_tokens) if usage else None,
     )
 
 

@@ -1,15 +1,16 @@
 """`POST /v1/chat/completions`: the OpenAI dialect's door to the path of a call."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.types import Receive, Scope, Send
 
 from appliance.calls.address import DEFAULT_BASE
 from appliance.calls.call import Call
 from appliance.calls.pipeline import Exchange, Pipeline
-from appliance.dialects.chat import DialectError, Finish
-from appliance.dialects.openai import answer, request
+from appliance.dialects.chat import DialectError, Event
+from appliance.dialects.openai import answer as answers
+from appliance.dialects.openai import request
 from appliance.errors import BadRequest
 from appliance.gateway.asgi import Reply, read_body
 from appliance.gateway.auth import Authenticator
@@ -67,23 +68,28 @@ class _OpenAIWire:
         self._created = created
         self._asked = asked
 
-    def whole(self, exchange: Exchange, text: str, finish: Finish) -> bytes:
+    def whole(self, exchange: Exchange, answer: Sequence[Event]) -> bytes:
         course = exchange.course
         pulse: Mapping[str, object] = {
             "provider": course.provider,
             "task": course.task,
             "pii_masked": course.pii_masked,
         }
-        return answer.whole(
+        return answers.whole(
             id=self._id,
             created=self._created,
             model=course.model,
-            text=text,
-            finish=finish.reason,
-            usage=finish.usage,
+            events=answer,
             pulse=pulse,
+            legacy_functions=self._asked.legacy_functions,
         )
 
-    def stream(self) -> answer.Stream:
-        model = self._asked.model or DEFAULT_BASE
-        return answer.Stream(self._id, self._created, model, self._asked.include_usage)
+    def stream(self) -> answers.Stream:
+        return answers.Stream(
+            self._id,
+            self._created,
+            self._asked.model or DEFAULT_BASE,
+            include_usage=self._asked.include_usage,
+            choices=self._asked.chat.choices,
+            legacy_functions=self._asked.legacy_functions,
+        )

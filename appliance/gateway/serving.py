@@ -6,7 +6,7 @@ byte of a whole answer, or the terminal event of a stream, leaves. A client that
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from starlette.types import Receive
 
 from appliance.calls.call import Ending
 from appliance.calls.pipeline import Exchange
-from appliance.dialects.chat import Event, Finish, TextDelta
+from appliance.dialects.chat import Event, Finish
 from appliance.errors import CallError, StorageUnavailable, UpstreamFailed
 from appliance.gateway import errors
 from appliance.gateway.asgi import ClientGone, Header, Reply
@@ -31,17 +31,14 @@ SSE_HEADERS: tuple[Header, ...] = (
     (b"x-accel-buffering", b"no"),
 )
 
-Finished = tuple[str, Finish]
-"""A whole answer: its text and how it ended."""
-
 
 class StreamEncoder(Protocol):
     """Renders one stream in a dialect. `start` comes first, `finish` or `error` last."""
 
     def start(self) -> bytes: ...
-    def delta(self, event: TextDelta) -> bytes: ...
+    def delta(self, event: Event) -> bytes: ...
     def keep_alive(self) -> bytes: ...
-    def finish(self, finish: Finish) -> bytes: ...
+    def finish(self) -> bytes: ...
     def error(self, body: bytes) -> bytes: ...
 
 
@@ -50,7 +47,7 @@ class Wire(Protocol):
 
     shape: errors.Shape
 
-    def whole(self, exchange: Exchange, text: str, finish: Finish) -> bytes: ...
+    def whole(self, exchange: Exchange, answer: Sequence[Event]) -> bytes: ...
     def stream(self) -> StreamEncoder: ...
 
 
@@ -103,35 +100,40 @@ class Serving:
             await self._fail(errors.InternalError())
 
     async def _whole(self) -> None:
-        parts: list[str] = []
-        finish: Finish | None = None
         async with aclosing(self._exchange.events()) as events:
-            async for event in events:
-                if isinstance(event, Finish):
-                    finish = event
-                else:
-                    parts.append(event.text)
-        if finish is None:
-            raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
-        body = self._wire.whole(self._exchange, "".join(parts), finish)
-        await self._exchange.close(ending_of(finish), status=200, response_sha256=self._reply.sha256_with(body))
+            answer = [event async for event in events]
+        ending = self._ending(answer)
+        body = self._wire.whole(self._exchange, answer)
+        await self._exchange.close(ending, status=200, response_sha256=self._reply.sha256_with(body))
         await self._reply.whole(200, body, self._headers(whole=True))
 
     async def _stream(self, encoder: StreamEncoder) -> None:
-        finish: Finish | None = None
+        finishes: list[Event] = []
         async with aclosing(with_pauses(self._exchange.events(), KEEP_ALIVE_SECONDS)) as events:
             async for event in events:
                 if isinstance(event, Finish):
-                    finish = event
-                    continue
-                await self._begin(encoder)
-                await self._reply.write(_render(encoder, event))
-        if finish is None:
-            raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
+                    finishes.append(event)
+                else:
+                    await self._begin(encoder)
+                chunk = encoder.keep_alive() if event is None else encoder.delta(event)
+                if chunk:
+                    await self._reply.write(chunk)
+        ending = self._ending(finishes)
         await self._begin(encoder)
-        tail = encoder.finish(finish)
-        await self._exchange.close(ending_of(finish), status=200, response_sha256=self._reply.sha256_with(tail))
+        tail = encoder.finish()
+        await self._exchange.close(ending, status=200, response_sha256=self._reply.sha256_with(tail))
         await self._reply.write(tail, last=True)
+
+    def _ending(self, answer: list[Event]) -> Ending:
+        """How the call ended. Raises `UpstreamFailed` where no answer has an end, which must not look like success."""
+        reasons = {event.reason for event in answer if isinstance(event, Finish)}
+        if not reasons:
+            raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
+        if self._exchange.course.context_cut:
+            return "context_cut"
+        if "content_filter" in reasons:
+            return "refused"
+        return "length" if "length" in reasons else "complete"
 
     async def _begin(self, encoder: StreamEncoder) -> None:
         if not self._reply.started:
@@ -175,14 +177,6 @@ class Serving:
         if whole:
             yield b"x-pulse-provider", self._exchange.course.provider.encode()
             yield b"x-pulse-pii-masked", str(self._exchange.course.pii_masked).encode()
-
-
-def ending_of(finish: Finish) -> Ending:
-    return "complete" if finish.reason == "stop" else "length"
-
-
-def _render(encoder: StreamEncoder, event: Event | None) -> bytes:
-    return encoder.delta(event) if isinstance(event, TextDelta) else encoder.keep_alive()
 
 
 async def _until_gone(receive: Receive) -> None:

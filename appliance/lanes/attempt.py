@@ -4,10 +4,15 @@ from appliance.errors import CallError
 
 
 class AttemptFailed(Exception):
-    """One attempt failed. `elsewhere`: another machine or provider may still answer; `reached`: it got our bytes."""
+    """One attempt failed.
 
-    def __init__(self, error: CallError, *, elsewhere: bool, reached: bool = True) -> None:
+    `elsewhere`: another machine or provider may still answer. `again`: the model got it wrong, and the same one may
+    do better on a second try. `reached`: it got our bytes.
+    """
+
+    def __init__(self, error: CallError, *, elsewhere: bool, again: bool = False, reached: bool = True) -> None:
         super().__init__(error.message)
         self.error = error
         self.elsewhere = elsewhere
+        self.again = again
         self.reached = reached

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from appliance.dialects import ollama
-from appliance.dialects.chat import Event, Finish
+from appliance.dialects.chat import Event
+from appliance.dialects.ollama.body import Prepared
+from appliance.dialects.ollama.errors import InvalidToolCall, OllamaError, error_text, failure, is_overflow
+from appliance.dialects.ollama.lines import Reader
 from appliance.errors import (
     CallError,
     ContextLengthExceeded,
@@ -74,8 +76,8 @@ class OllamaLane:
         self._session = session
         self._timeouts = timeouts
 
-    async def chat(self, url: str, body: bytes, *, elapsed: float = 0.0) -> AsyncGenerator[Event, None]:
-        """Send `body` to `url`/api/chat and yield the answer's events; the last one is a `Finish`.
+    async def chat(self, url: str, prepared: Prepared, *, elapsed: float = 0.0) -> AsyncGenerator[Event, None]:
+        """Send the body to `url`/api/chat and yield the answer's events; the last one is a `Finish`.
 
         `elapsed`: seconds of the call's total limit that are used up. Closing the generator closes the
         connection, which makes the machine stop its work.
@@ -85,11 +87,11 @@ class OllamaLane:
         """
         total = _limit("total", self._timeouts.total, elapsed)
         first_byte = _sooner(_limit("first_byte", self._timeouts.first_byte), total)
-        response = await self._post(f"{url}/api/chat", body, first_byte)
+        response = await self._post(f"{url}/api/chat", prepared.body, first_byte)
         try:
             if response.status != 200:
                 raise _refused(response.status, await _read(response, first_byte))
-            async for event in self._events(response, first_byte, total):
+            async for event in self._events(response, prepared.reader, first_byte, total):
                 yield event
         finally:
             response.release()  # closes the connection too, unless the answer was read to its end
@@ -113,7 +115,7 @@ class OllamaLane:
             raise _died("the connection broke") from error
 
     async def _events(
-        self, response: aiohttp.ClientResponse, first_byte: Limit, total: Limit
+        self, response: aiohttp.ClientResponse, reader: Reader, first_byte: Limit, total: Limit
     ) -> AsyncGenerator[Event, None]:
         lines = Lines()
         limit = first_byte
@@ -123,11 +125,11 @@ class OllamaLane:
             if size > MAX_ANSWER_BYTES:
                 raise _died("its answer has no end")
             limit = _sooner(_limit("idle", self._timeouts.idle), total)
-            for event in _parse(lines, chunk):
+            for event in _parse(lines, reader, chunk):
                 yield event
-                if isinstance(event, Finish):
-                    await _end_of(response)
-                    return
+            if reader.finished:
+                await _end_of(response)
+                return
         raise _died("its answer ended before it was done")
 
 
@@ -157,13 +159,15 @@ async def _read(response: aiohttp.ClientResponse, limit: Limit) -> bytes:
         raise _died("the connection broke") from error
 
 
-def _parse(lines: Lines, chunk: bytes) -> Iterator[Event]:
-    """The events of a chunk, one by one: what came before a bad line still counts."""
+def _parse(lines: Lines, reader: Reader, chunk: bytes) -> Iterator[Event]:
+    """The events of a chunk, one by one: what came before a bad line still counts, what comes after the end not."""
     try:
         for line in lines.feed(chunk):
-            yield from ollama.read_line(line)
-    except ollama.OllamaError as error:
-        raise AttemptFailed(_said(str(error)), elsewhere=True) from error
+            if reader.finished:
+                return
+            yield from reader.read(line)
+    except OllamaError as error:
+        raise _told(error) from error
     except LineTooLong as error:
         raise _died("it sent a line without an end") from error
 
@@ -183,8 +187,16 @@ def _died(how: str) -> AttemptFailed:
     return AttemptFailed(error, elsewhere=True)
 
 
+def _told(error: OllamaError) -> AttemptFailed:
+    """What the machine said in its stream."""
+    if isinstance(error, InvalidToolCall):
+        wrong = UpstreamFailed(str(error), advice="Try again, or use a larger model.")
+        return AttemptFailed(wrong, elsewhere=False, again=True)
+    return AttemptFailed(_said(str(error)), elsewhere=True)
+
+
 def _said(text: str) -> CallError:
-    overflow = ollama.is_overflow(text)
+    overflow = is_overflow(text)
     if overflow is not None:
         tokens, context = overflow
         return ContextLengthExceeded(
@@ -197,7 +209,10 @@ def _said(text: str) -> CallError:
 
 def _refused(status: int, body: bytes) -> AttemptFailed:
     """The failure that an error status stands for (dialects.md §2, "Errors")."""
-    text = ollama.error_text(body[:MAX_ERROR_BYTES])
+    text = error_text(body[:MAX_ERROR_BYTES])
+    reported = failure(text)
+    if isinstance(reported, InvalidToolCall):
+        return _told(reported)
     if status == 404:
         error: CallError = LocalLaneUnavailable(
             f"The machine does not have the model any more: {text}",

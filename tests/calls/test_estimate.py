@@ -1,13 +1,15 @@
 """The estimate. Sources: synapse.md ("How the task is decided"), routing.md ("Task", auto-classify)."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.calls.estimate import Prompt, measure, tokens
-from appliance.dialects.chat import Chat, Message
+from appliance.dialects.chat import Chat, Format, Image, Message, Role, Text, Tool, ToolCall
+
+
+def said(role: Role, text: str) -> Message:
+    return Message(role, (Text(text),))
 
 
 @pytest.mark.parametrize(
@@ -25,11 +27,11 @@ def test_never_less_than_a_quarter_and_less_than_one_more(characters: int):
 def test_counts_the_callers_text_in_system_and_messages():
     chat = Chat(
         (
-            Message("system", "s" * 10),
-            Message("user", "u" * 20),
-            Message("assistant", "a" * 30),
-            Message("system", "d" * 40),
-            Message("user", ""),
+            said("system", "s" * 10),
+            said("user", "u" * 20),
+            said("assistant", "a" * 30),
+            said("system", "d" * 40),
+            said("user", ""),
         )
     )
     assert measure(chat) == Prompt(characters=100, system_characters=50)
@@ -39,24 +41,31 @@ def test_counts_the_callers_text_in_system_and_messages():
     ("text", "points"), [("é", 1), ("e\u0301", 2), ("😀", 1), ("👩‍👩‍👧", 5), ("a\x00b", 3), ("", 0)]
 )
 def test_characters_are_unicode_code_points(text: str, points: int):
-    assert measure(Chat((Message("user", text),))).characters == points
+    assert measure(Chat((said("user", text),))).characters == points
 
 
 def test_each_tool_counts_as_compact_json():
-    tool = {"type": "function", "function": {"name": "météo", "parameters": {"type": "object"}}}
+    tool = Tool("météo", parameters={"type": "object"})
     written = '{"type":"function","function":{"name":"météo","parameters":{"type":"object"}}}'
-    chat = Chat((Message("user", "hi"),))
-    assert json.loads(written) == tool
-    assert measure(chat, tools=[tool, tool]) == Prompt(characters=2 + 2 * len(written), tools=2)
+    chat = Chat((said("user", "hi"),), tools=(tool, tool))
+    assert measure(chat) == Prompt(characters=2 + 2 * len(written), tools=2)
 
 
-def test_what_is_not_text_is_carried_along():
-    prompt = measure(Chat((Message("user", "hi"),)), tool_turns=True, json_mode=True)
-    assert prompt == Prompt(characters=2, tool_turns=True, json_mode=True)
+def test_calls_and_results_in_the_conversation_are_seen_and_counted():
+    call = Message("assistant", tool_calls=(ToolCall("call_1", "f", "{}"),))
+    result = Message("tool", (Text("sunny"),), tool_call_id="call_1", tool_name="f")
+    assert measure(Chat((said("user", "hi"), call))) == Prompt(characters=4, tool_turns=True)
+    assert measure(Chat((said("user", "hi"), call, result))) == Prompt(characters=9, tool_turns=True)
+
+
+def test_a_structured_answer_is_json_mode_and_a_picture_has_no_text():
+    picture = Message("user", (Text("hi"), Image(b"x" * 1000, "image/png")))
+    assert measure(Chat((picture,), format=Format())) == Prompt(characters=2, json_mode=True)
+    assert measure(Chat((picture,), format=Format({"type": "object"}))).json_mode
 
 
 @given(st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), st.text())))
 def test_how_text_is_spread_over_messages_does_not_matter(turns):
-    chat = Chat(tuple(Message(role, text) for role, text in turns))
+    chat = Chat(tuple(said(role, text) for role, text in turns))
     assert measure(chat).characters == len("".join(text for _, text in turns))
     assert measure(chat).system_characters == len("".join(text for role, text in turns if role == "system"))

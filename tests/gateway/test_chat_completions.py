@@ -122,6 +122,7 @@ async def test_what_the_machine_is_sent(gateway: Box, ollama: OllamaDouble):
         "stream": True,
         "truncate": False,
         "options": {
+            "num_ctx": 8192,
             "num_predict": 5,
             "stop": ["END"],
             "temperature": 0.5,

@@ -7,10 +7,12 @@ import pytest
 from aiohttp import web
 
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
+from appliance.dialects.ollama.body import Prepared
+from appliance.dialects.ollama.lines import Reader
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.connections import open_session
 from appliance.lanes.ollama import OllamaLane, Timeouts
-from tests.upstreams.ollama import OllamaDouble, answers, done, line, refuses, says
+from tests.upstreams.ollama import OllamaDouble, Script, answers, done, line, refuses, says
 from tests.waiting import until
 
 TIMEOUTS = Timeouts(connect=2, first_byte=5, idle=5, total=10)
@@ -28,8 +30,12 @@ async def session():
         yield session
 
 
+def prepared(body: bytes = b'{"body": "as it is"}') -> Prepared:
+    return Prepared(body, Reader(None, lambda: "call_1"))
+
+
 async def run(lane: OllamaLane, url: str, **options: float) -> list[Event]:
-    return [event async for event in lane.chat(url, b'{"body": "as it is"}', **options)]
+    return [event async for event in lane.chat(url, prepared(), **options)]
 
 
 async def fails(
@@ -55,7 +61,7 @@ async def test_connections_are_kept_alive(session: aiohttp.ClientSession, ollama
 
 async def test_leaving_in_the_middle_stops_the_machine(session: aiohttp.ClientSession, ollama: OllamaDouble):
     ollama.scripts.append(says(line("Hel"), asyncio.Event()))
-    async with aclosing(OllamaLane(session, TIMEOUTS).chat(ollama.url, b"{}")) as events:
+    async with aclosing(OllamaLane(session, TIMEOUTS).chat(ollama.url, prepared())) as events:
         assert await anext(events) == TextDelta("Hel")
     await until(lambda: ollama.left == 1, 1)
 
@@ -86,6 +92,23 @@ async def test_an_overflow_says_both_numbers_in_the_words_that_clients_match(
     message = (await fails(session, ollama.url)).error.message
     assert "maximum context length is 4096 tokens" in message
     assert "6010 tokens" in message
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        refuses(500, "error parsing tool call: raw='{city', err=invalid character 'c'"),
+        says(b'{"error":"error parsing tool call: raw=..."}\n'),
+    ],
+)
+async def test_a_tool_call_that_the_model_got_wrong_may_be_tried_once_more(
+    session: aiohttp.ClientSession, ollama: OllamaDouble, script: Script
+):
+    """dialects.md §4, 18: retry once, then 502 "model produced invalid tool call"."""
+    ollama.scripts.append(script)
+    failed = await fails(session, ollama.url)
+    assert (failed.error.code, failed.elsewhere, failed.again) == ("upstream_error", False, True)
+    assert failed.error.message == "The model produced an invalid tool call."
 
 
 @pytest.mark.parametrize(
@@ -188,7 +211,7 @@ async def test_an_idle_limit_does_not_run_while_the_reader_is_slow(
 ):
     ollama.scripts.append(says(line("a"), line("b"), done()))
     events: list[Event] = []
-    async for event in OllamaLane(session, Timeouts(2, 5, 0.05, 10)).chat(ollama.url, b"{}"):
+    async for event in OllamaLane(session, Timeouts(2, 5, 0.05, 10)).chat(ollama.url, prepared()):
         events.append(event)
         await asyncio.sleep(0.1)
     assert isinstance(events[-1], Finish)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,19 +14,24 @@ from aiohttp import web
 CREATED_AT = "2026-11-29T19:30:11.465547296Z"
 
 
-def line(text: str) -> bytes:
-    """One piece of an answer, as Ollama 0.32 sends it."""
-    message = {"role": "assistant", "content": text}
-    return _ndjson({"model": "double", "created_at": CREATED_AT, "message": message, "done": False})
+def line(text: str = "", **message: Any) -> bytes:
+    """One piece of an answer, as Ollama 0.32 sends it; `message` adds `thinking` or `tool_calls`."""
+    said = {"role": "assistant", "content": text, **message}
+    return _ndjson({"model": "double", "created_at": CREATED_AT, "message": said, "done": False})
 
 
-def done(reason: str = "stop", *, prompt: int = 7, completion: int = 3) -> bytes:
-    """The last line of an answer."""
+def called(name: str, arguments: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """One entry of `tool_calls`. Ollama's own parsers give an id and an index, its older ones neither."""
+    return {**fields, "function": {**fields.pop("function", {}), "name": name, "arguments": arguments}}
+
+
+def done(reason: str = "stop", *, prompt: int = 7, completion: int = 3, **message: Any) -> bytes:
+    """The last line of an answer; it can itself carry content and tool calls (dialects.md §2)."""
     return _ndjson(
         {
             "model": "double",
             "created_at": CREATED_AT,
-            "message": {"role": "assistant", "content": ""},
+            "message": {"role": "assistant", "content": "", **message},
             "done": True,
             "done_reason": reason,
             "total_duration": 311961814,
@@ -74,6 +80,28 @@ def says(*steps: Step, status: int = 200) -> Script:
 def answers(*texts: str, reason: str = "stop") -> Script:
     """A script of a healthy answer in these pieces."""
     return says(*(line(text) for text in texts), done(reason, completion=len(texts)))
+
+
+def cuts(*texts: str, context: int = 4096) -> Script:
+    """A script of a machine that has cut the prompt to half its context without a word (recording 30)."""
+    return says(*(line(text) for text in texts), done("stop", prompt=context // 2 + 2, completion=len(texts)))
+
+
+def replays(recording: Path) -> Script:
+    """A script that answers as recorded: status, content type, framing and every byte of the body."""
+    head, _, body = recording.read_bytes().partition(b"\r\n\r\n")
+    status = int(head.split(b" ", 2)[1])
+    headers = dict(field.split(": ", 1) for field in head.decode().split("\r\n")[1:])
+
+    async def run(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=status, headers={"Content-Type": headers["Content-Type"]})
+        await response.prepare(request)
+        for piece in body.splitlines(keepends=True):
+            await response.write(piece)
+        await response.write_eof()
+        return response
+
+    return run
 
 
 def refuses(status: int, text: str) -> Script:

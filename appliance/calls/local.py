@@ -1,0 +1,169 @@
+"""Runs a chat on the installation's own machines: one run for each answer that is wanted, each with its attempts.
+
+Knows machines, contexts and what a model can do; which model it is was decided before, and what becomes of the
+answer is decided after.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol
+
+from appliance.calls.context import surely_too_long, was_cut
+from appliance.calls.merging import merged
+from appliance.calls.record import Course
+from appliance.cluster.contexts import Contexts
+from appliance.cluster.machine import Machine, Model
+from appliance.cluster.scheduler import Scheduler
+from appliance.dialects.chat import Chat, DialectError, Event, Finish, TextDelta, ToolCallDelta
+from appliance.dialects.ollama.body import Prepared, Target, needs, prepare
+from appliance.dialects.structured import check_json
+from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable, UpstreamFailed
+from appliance.lanes.attempt import AttemptFailed
+from appliance.lanes.ollama import OllamaLane
+
+_PARAMS = {"tools": "tools", "vision": "messages"}
+"""The request's field that asks for what a model cannot do."""
+
+
+class FailureSink(Protocol):
+    def report_failure(self, machine_id: str, why: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalLane:
+    """What a run is made of. `draw_seed` gives a seed for a call for several answers that brings none."""
+
+    scheduler: Scheduler
+    machines: FailureSink
+    contexts: Contexts
+    lane: OllamaLane
+    monotonic: Callable[[], float]
+    new_call_id: Callable[[], str]
+    draw_seed: Callable[[], int]
+
+
+class LocalRun:
+    """One chat on one model. `estimate` is its prompt's tokens; `hold` keeps every answer back until it is whole."""
+
+    def __init__(self, parts: LocalLane, chat: Chat, model: str, course: Course, *, estimate: int, hold: bool) -> None:
+        self._parts = parts
+        self._chat = chat
+        self._model = model
+        self._course = course
+        self._estimate = estimate
+        self._hold = hold
+        self._seed = parts.draw_seed() if chat.choices > 1 and chat.sampling.seed is None else None
+
+    def events(self) -> AsyncGenerator[Event, None]:
+        """The events of all answers.
+
+        Raises:
+            CallError: the first answer that cannot be had ends the call.
+        """
+        choices = [self._choice(index) for index in range(self._chat.choices)]
+        return choices[0] if len(choices) == 1 else merged(choices)
+
+    async def _choice(self, choice: int) -> AsyncGenerator[Event, None]:
+        """One answer: each machine at most once, and one second try where the model got it wrong.
+
+        After the first event that went on nobody else is tried.
+        """
+        tried: set[str] = set()
+        failure: AttemptFailed | None = None
+        again = forwarded = False
+        while True:
+            try:
+                async with self._parts.scheduler.lease(self._model, tried=frozenset(tried)) as machine:
+                    tried.add(machine.id)
+                    async with aclosing(self._attempt(machine, choice, again=again)) as events:
+                        async for event in events:
+                            forwarded = True
+                            yield event
+                    return
+            except LocalLaneUnavailable as nobody:
+                raise failure.error if failure else nobody from failure
+            except AttemptFailed as failed:
+                if forwarded or not (failed.elsewhere or (failed.again and not again)):
+                    raise failed.error from failed
+                if failed.again:
+                    again = True
+                    tried.clear()
+                failure = failed
+
+    async def _attempt(self, machine: Machine, choice: int, *, again: bool) -> AsyncGenerator[Event, None]:
+        model = machine.find(self._model)
+        if model is None:  # it went between the choice of the machine and now
+            raise AttemptFailed(LocalLaneUnavailable("The machine lost the model."), elsewhere=True, reached=False)
+        context = self._parts.contexts.of(machine, model)
+        prepared = self._prepare(model, context, choice, again=again)
+        course = self._course
+        course.sending(machine, self._model, prepared.body, choice=choice)
+        elapsed = self._parts.monotonic() - course.started
+        held: list[Event] = []
+        try:
+            async with aclosing(self._parts.lane.chat(machine.url, prepared, elapsed=elapsed)) as events:
+                async for event in self._checked(events, context):
+                    if self._hold:
+                        held.append(event)
+                    else:
+                        yield event
+        except AttemptFailed as failed:
+            if not failed.reached:
+                self._parts.machines.report_failure(machine.id, "it accepted no connection")
+            raise
+        for event in held:
+            yield event
+
+    def _prepare(self, model: Model, context: int, choice: int, *, again: bool) -> Prepared:
+        """The body for this model. Raises what the caller has to change, before anything is sent."""
+        for missing in sorted(needs(self._chat) - model.capabilities):
+            raise BadRequest(
+                f"The model {self._model!r} of this installation does not support {missing}.",
+                advice="Leave it out, or ask the administrator for a model that does.",
+                param=_PARAMS[missing],
+            )
+        if surely_too_long(self._estimate, context):
+            raise ContextLengthExceeded(
+                f"This model's maximum context length is {context} tokens, but the messages came to about"
+                f" {self._estimate} tokens.",
+                advice="Shorten the messages.",
+                param="messages",
+            )
+        target = Target(self._model, model.capabilities, context)
+        try:
+            return prepare(
+                self._chat, target, new_id=self._parts.new_call_id, choice=choice, seed=self._seed, again=again
+            )
+        except DialectError as error:
+            raise BadRequest(error.message, param=error.param) from None
+
+    async def _checked(self, events: AsyncGenerator[Event, None], context: int) -> AsyncGenerator[Event, None]:
+        """The events, looked at as they go on: what the machine has read, and whether JSON is what was asked for."""
+        text: list[str] = []
+        called = False
+        async for event in events:
+            if isinstance(event, Finish):
+                event = await self._end(event, "".join(text), context, called=called)
+            else:
+                self._course.content(self._parts.monotonic())
+                called = called or isinstance(event, ToolCallDelta)
+                if isinstance(event, TextDelta) and self._chat.format is not None:
+                    text.append(event.text)
+            yield event
+
+    async def _end(self, finish: Finish, text: str, context: int, *, called: bool) -> Finish:
+        if was_cut(self._estimate, finish.usage.prompt_tokens, context):
+            self._course.context_cut = True
+            return Finish("length", finish.usage, finish.choice)
+        if self._chat.format is not None and finish.reason == "stop" and not called:
+            # A schema can make this slow; meanwhile other calls go on.
+            problem = await asyncio.to_thread(check_json, text, self._chat.format)
+            if problem is not None:
+                error = UpstreamFailed(
+                    f"The model did not answer in the format that was asked for: its answer {problem}.",
+                    advice="Try again, use a larger model, or ask for a simpler schema.",
+                )
+                raise AttemptFailed(error, elsewhere=False, again=True)
+        return finish

@@ -1,0 +1,84 @@
+"""No request body makes the gateway fail: whatever comes, the answer is one of the documented ones."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.box import Box
+
+PARAMETERS = (
+    "model", "messages", "stream", "stream_options", "temperature", "top_p", "seed", "stop", "max_tokens", "tools",
+    "tool_choice", "functions", "function_call", "response_format", "n", "logprobs", "top_logprobs", "logit_bias",
+    "reasoning_effort", "reasoning", "parallel_tool_calls", "modalities", "audio", "input",
+)  # fmt: skip
+MEMBERS = (
+    "role", "content", "type", "text", "image_url", "url", "tool_calls", "tool_call_id", "id", "function", "name",
+    "arguments", "parameters", "json_schema", "schema", "properties", "$ref", "include_usage", "effort",
+)  # fmt: skip
+WORDS = (
+    "user", "assistant", "system", "tool", "function", "text", "image_url", "json_schema", "json_object", "auto",
+    "required", "data:image/png;base64,AAAA", "#", "#/$defs/a", "object", "pulse-auto", "agent:x", "",
+)  # fmt: skip
+
+leaf = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8)
+    | st.sampled_from(WORDS)
+)
+value = st.recursive(
+    leaf,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS) | st.text(max_size=4), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+message = st.dictionaries(st.sampled_from(MEMBERS), value, max_size=4)
+body = st.dictionaries(st.sampled_from(PARAMETERS), value, max_size=6) | st.builds(
+    lambda fields, messages: {**fields, "messages": messages},
+    st.dictionaries(st.sampled_from(PARAMETERS), value, max_size=4),
+    st.lists(st.just({"role": "user", "content": "Hi"}) | message, min_size=1, max_size=3),
+)
+
+
+@pytest.fixture
+def allowed() -> set[int]:
+    return {200, 400, 404, 501}
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=body.map(lambda made: json.dumps(made).encode()) | st.binary(max_size=60))
+async def test_any_body(gateway: Box, allowed: set[int], content: bytes):
+    answer = await gateway.chat(content)
+    assert answer.status_code in allowed, (answer.status_code, answer.text)
+    assert "Traceback" not in answer.text
+    assert gateway.app.drain.in_flight == 0
+
+
+async def test_a_large_prompt_does_not_hold_other_calls_up(gateway: Box):
+    """Issue: a 1 MB prompt delays others by no more than 50 ms. Its parts that are ours are measured here."""
+    large = orjson.dumps({"messages": [{"role": "user", "content": "word " * 200_000}]})
+    stop = asyncio.Event()
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while not stop.is_set():
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.perf_counter() - began)
+
+    watching = asyncio.ensure_future(watch())
+    answers: list[Any] = [await gateway.chat(large) for _ in range(5)]
+    stop.set()
+    await watching
+    assert {answer.status_code for answer in answers} == {400}  # longer than the model's context
+    assert longest < 0.25  # a bound against a stall; the figure itself is measured by scripts/bench gateway
