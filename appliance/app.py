@@ -115,7 +115,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
             ),
             models=Models(auth, full_model=lambda: policy().local.for_tier("full"), created=int(started.timestamp())),
             proofs=Proofs(auth, database),
-            health=Health(database, lambda: _lane_ready(policy(), registry.snapshot())),
+            health=Health(database, lambda: _lane_problem(policy(), registry.snapshot())),
         )
 
         def facts() -> Facts:
@@ -128,6 +128,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 shield_mode=now.shield_mode,
                 active_provider=active_provider(now),
                 default_model=now.local.found,
+                lane_problem=_lane_problem(now, registry.snapshot()),
             )
 
         service = Service(
@@ -157,10 +158,17 @@ async def _prepare(database: Database, sealer: Sealer, ids: Ids) -> tuple[Notary
     return notary, (await database.read(identity.public_keys)).to_json()
 
 
-def _lane_ready(policy: Policy, machines: tuple[Machine, ...]) -> bool:
-    """Whether a machine that is well has the full model, which every tier can fall back to."""
+def _lane_problem(policy: Policy, machines: tuple[Machine, ...]) -> str | None:
+    """Why no machine can answer with the full model, which every tier can fall back to; None when one can."""
+    well = [machine for machine in machines if machine.healthy]
+    if not well:
+        return "no machine that runs models is reachable"
     model = policy.local.for_tier("full")
-    return model is not None and any(machine.healthy and machine.has(model) for machine in machines)
+    if model is None:
+        return "no machine has a model that answers chats"
+    if not any(machine.has(model) for machine in well):
+        return f"no machine that is reachable has the full model {model!r}"
+    return None
 
 
 def _utc_now() -> datetime:

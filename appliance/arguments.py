@@ -14,7 +14,7 @@ from appliance.commands import values
 
 WRONG_USAGE = 2
 
-DESCRIPTION = "An office server that answers AI calls from local machines first, and shows what left the building."
+DESCRIPTION = "An office's own gateway to language models: answers from its own machines, and certifies every call."
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,6 +40,7 @@ def parser() -> Parser:
     command's own arguments."""
     top = Parser(prog="synapse", description=DESCRIPTION, parents=[_common()])
     top.set_defaults(config=None, json=False)
+    top.epilog = "synapse version prints the version."
     commands = _group(top)
     _serve_and_engine(commands)
     _command(commands, "status", "Show lanes, machines, mode, keys and the last calls.")

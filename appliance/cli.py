@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import TextIO, cast
 
 from appliance.arguments import parser
-from appliance.commands.outcome import EVIDENCE_MISSING, FAILED, EvidenceMissing, Outcome
+from appliance.commands.outcome import EVIDENCE_MISSING, FAILED, USAGE, EvidenceMissing, Outcome
 from appliance.commands.registry import COMMANDS, Invocation
 from appliance.errors import SynapseError
 
@@ -25,14 +25,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         typed = parser().parse_args(argv)
     except SystemExit as ending:  # argparse has said what is wrong, or shown its help
         return int(ending.code or 0)
+    if not _has_outputs() and typed.command not in ("serve", "engine"):
+        _complain("There is no standard output to write to.")
+        return FAILED
     try:
         outcome = COMMANDS[typed.command](Invocation(typed, os.environ, lambda: datetime.now(UTC)))
     except SynapseError as error:
         _complain(str(error))
-        return EVIDENCE_MISSING if isinstance(error, EvidenceMissing) else FAILED
+        return _code_of(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return outcome.code if _delivered(outcome, as_json=typed.json) else FAILED
+
+
+def _code_of(error: SynapseError) -> int:
+    if isinstance(error, EvidenceMissing):
+        return EVIDENCE_MISSING
+    return USAGE if error.code == "invalid_request" else FAILED
 
 
 def _delivered(outcome: Outcome, *, as_json: bool) -> bool:
@@ -52,6 +61,8 @@ def _delivered(outcome: Outcome, *, as_json: bool) -> bool:
 def _show(outcome: Outcome, *, as_json: bool) -> None:
     if outcome.raw is not None:
         sys.stdout.buffer.write(outcome.raw)
+        if sys.stdout.isatty():
+            sys.stdout.buffer.write(b"\n")  # for the eye only: a file or a pipe gets the exact bytes
     elif as_json:
         if outcome.document is not None:
             print(json.dumps(outcome.document, indent=2))
@@ -69,9 +80,18 @@ def _silence_stdout() -> None:
 
 
 def _complain(text: str) -> None:
-    print(_writable(f"synapse: {' '.join(text.split())}", sys.stderr), file=sys.stderr)
+    if cast("TextIO | None", sys.stderr) is not None:
+        print(_writable(f"synapse: {' '.join(text.split())}", sys.stderr), file=sys.stderr)
 
 
 def _writable(text: str, stream: TextIO) -> str:
     """The text with what the stream's encoding lacks as codes: a terminal in Latin-1 is no reason to fail."""
     return text.encode(stream.encoding, "backslashreplace").decode(stream.encoding)
+
+
+def _has_outputs() -> bool:
+    """A shell can start a program with stdout or stderr closed (`>&-`); Python then has none.
+
+    Asked before a command does anything: a key that is made must be shown.
+    """
+    return None not in (cast("TextIO | None", sys.stdout), cast("TextIO | None", sys.stderr))

@@ -37,7 +37,7 @@ def run(settings: Settings, environ: Mapping[str, str] = os.environ) -> int:
         StateError, ConfigError: the daemon cannot start; the message says what to do.
     """
     os.umask(0o077)
-    logs.configure(level=environ.get("SYNAPSE_LOG", "INFO").upper(), under_journal="JOURNAL_STREAM" in environ)
+    logs.configure(level=environ.get("SYNAPSE_LOG", "INFO"), under_journal="JOURNAL_STREAM" in environ)
     with _sole_owner(settings.state_dir):
         uvloop.run(_serve(settings, environ))
     return 0
@@ -60,7 +60,8 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> None:
             stack.push_async_callback(gateway.close)
             _log.info("ready: %s, administration on %s", base_url, settings.admin.socket)
             await stop.wait()
-            _log.info("stopping: %d calls in flight may end within %g s", app.drain.in_flight, DRAIN_SECONDS)
+            if app.drain.in_flight:
+                _log.info("stopping: calls in flight (%d) may end within %g s", app.drain.in_flight, DRAIN_SECONDS)
             await app.drain.finish(DRAIN_SECONDS)
 
 
@@ -74,6 +75,11 @@ def _bound(host: str, port: int) -> Generator[socket.socket]:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, port))
+        except socket.gaierror as error:
+            raise ConfigError(
+                f"There is no machine {host!r}.",
+                advice="Set gateway.host to an address of this machine, or to 0.0.0.0.",
+            ) from error
         except OSError as error:
             raise ConfigError(
                 f"Port {port} on {host} cannot be used ({os.strerror(error.errno or 0).lower()}).",
@@ -112,8 +118,13 @@ def _sole_owner(state_dir: Path) -> Generator[None]:
 def _publish_keys(state_dir: Path, public_keys: bytes) -> None:
     """Keep the public keys in a file, so that certificates can be checked here while the daemon is down."""
     fresh = state_dir / "keys.json.new"
-    fresh.write_bytes(public_keys)
-    fresh.replace(state_dir / "keys.json")
+    try:
+        fresh.write_bytes(public_keys)
+        fresh.replace(state_dir / "keys.json")
+    except OSError as error:
+        raise StateError(
+            f"The public keys cannot be written to {state_dir} ({error.strerror}).", advice="Free disk space there."
+        ) from error
 
 
 def _reachable(host: str) -> str:

@@ -11,6 +11,7 @@ SynapseError
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
+    │       └── ModelAbsent                                        of LocalLaneUnavailable: nobody has the model
     ├── ContextLengthExceeded, UpstreamFailed, UpstreamTimeout     what the model's side said
     └── StorageUnavailable                                         what we could not record
 
@@ -106,6 +107,10 @@ class ProviderNotAllowed(CallError):
 
 class LocalLaneUnavailable(CallError):
     code = "local_lane_unavailable"
+
+
+class ModelAbsent(LocalLaneUnavailable):
+    """No machine has the model: only an administrator can help, so that trying again is of no use."""
 
 
 class Overloaded(CallError):

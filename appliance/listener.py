@@ -92,6 +92,8 @@ class _Connection(TCPServer):
     """Hypercorn's connection, which would hold the socket of a client that has left until its idle time is over."""
 
     async def _read_data(self) -> None:
+        # HTTP/1.1 alone: on a cleartext HTTP/2 connection one stream that breaks would take the others with it.
+        setattr(cast(Any, self.protocol).protocol, "_check_protocol", _stay_with_http_1)  # noqa: B010  its own hook
         await super()._read_data()
         await self.idle_task.stop()
 
@@ -99,6 +101,10 @@ class _Connection(TCPServer):
         # Idle after the client's last word: no further request can come.
         over = isinstance(event, Updated) and event.idle and self.reader.at_eof()
         await super().protocol_send(Closed() if over else event)
+
+
+async def _stay_with_http_1(_: object) -> None:
+    """In the place of Hypercorn's look at `Upgrade: h2c` and at HTTP/2's preface."""
 
 
 def _config(keep_alive_seconds: float) -> Config:

@@ -3,6 +3,10 @@
 import logging
 import sys
 
+from appliance.errors import ConfigError
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
 _LEVELS = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 """The journal's priorities (sd-daemon(3)), which it reads from a `<N>` in front of a line."""
 
@@ -19,11 +23,17 @@ class _JournalFormatter(logging.Formatter):
 
 
 def configure(*, level: str, under_journal: bool) -> None:
-    """Send the daemon's log to stderr; `under_journal` adds the journal's priority in front of each line."""
+    """Send the daemon's log to stderr; `under_journal` adds the journal's priority in front of each line.
+
+    Raises:
+        ConfigError: there is no such level.
+    """
+    if level.upper() not in LEVELS:
+        raise ConfigError(f"SYNAPSE_LOG is {level!r}.", advice=f"It must be one of: {', '.join(LEVELS)}.")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JournalFormatter(priorities=under_journal))
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(level)
+    root.setLevel(level.upper())
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # its debug lines quote statements with their values
     logging.getLogger("httpx").setLevel(logging.WARNING)

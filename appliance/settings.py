@@ -246,8 +246,8 @@ def _checked(key: Key, value: object, where: str) -> object:
 
 
 def _unknown(name: str, known: Iterable[str], where: str) -> ConfigError:
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    advice = f"Did you mean {near[0]}?" if near else "docs/settings.md lists all that there are."
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.8)
+    advice = f"Did you mean {near[0]}?" if near else "Take it out; docs/settings.md lists all that there are."
     return ConfigError(f"There is no setting {name} ({where}).", advice=advice)
 
 

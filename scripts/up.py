@@ -5,6 +5,7 @@ Runs in the project's own environment (scripts/up makes it). Everything that it 
 
 import argparse
 import asyncio
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -13,7 +14,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +37,14 @@ READY_SECONDS = 60.0
 
 ONE_LOOK = aiohttp.ClientTimeout(total=2)
 
+NO_LIMIT = aiohttp.ClientTimeout(total=None)
+"""The daemon has limits of its own for a call, and says which one was passed."""
+
 STOP_SECONDS = 35.0
 """The daemon lets calls end for 25 s."""
 
-QUESTION = "Say hello to the people of this office in one short sentence."
+QUESTION = "What is the capital of France? Answer in one sentence."
+"""Something that even the smallest model knows; asked without chance, so that it always answers alike."""
 
 ENGINE_PORT = 11480
 
@@ -66,8 +72,22 @@ class Children:
     def check(self) -> None:
         """Raises `Failed` where one has ended by itself; it has said why."""
         for name, process in self._running:
-            if process.poll() is not None:
-                raise Failed(f"{name} ended with code {process.returncode}; its message is above.")
+            code = process.poll()
+            if code is None:
+                continue
+            if code < 0:
+                raise Failed(f"{name} was killed (signal {-code}). Start again.")
+            raise Failed(f"{name} ended with code {code}; its message is above.")
+
+    def pid(self) -> int:
+        """Of the newest."""
+        return self._running[-1][1].pid
+
+    def kill(self) -> None:
+        """End them now, whatever they are doing."""
+        for _, process in self._running:
+            if process.poll() is None:
+                process.kill()
 
     def stop(self) -> None:
         for _, process in reversed(self._running):
@@ -134,44 +154,57 @@ async def refuse_second_start(admin: Client) -> None:
     raise Failed(f"Synapse is running here already, at {status.base_url}. `.venv/bin/synapse status` shows how it is.")
 
 
-async def until_running(admin: Client, children: Children) -> None:
-    """Wait for our own daemon: another program may answer on its port, but not on its socket."""
+async def until_running(admin: Client, children: Children) -> wire.Status:
+    """Wait for our own daemon: another program may answer on its port, and another daemon on its socket."""
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
         children.check()
-        try:
-            await admin.status()
-        except AdminError:
-            await asyncio.sleep(0.1)
-        else:
-            return
+        with contextlib.suppress(AdminError):
+            status = await admin.status()
+            if status.pid == children.pid():
+                return status
+        await asyncio.sleep(0.1)
     raise Failed(f"The daemon did not start within {READY_SECONDS:g} s.")
 
 
-async def keys_for_start(admin: Client) -> tuple[str | None, str]:
-    """The first key if this is the first start, and the key to ask the question with."""
+@asynccontextmanager
+async def key_for_start(admin: Client) -> AsyncGenerator[tuple[str, bool]]:
+    """A key to ask the question with, and whether it is the first key, to be kept by the person who reads it.
+
+    A key that nobody has been shown is revoked again, whatever happens.
+    """
     listed = (await admin.keys()).keys
-    if not any(key.name != CHECK_KEY for key in listed):
-        first = (await admin.create_key(wire.NewKey(FIRST_KEY))).secret
-        return first, first
-    return None, (await admin.create_key(wire.NewKey(CHECK_KEY))).secret
+    for key in listed:
+        if key.name == CHECK_KEY and key.state == "active":  # of a start that was killed
+            await admin.revoke_key(key.id)
+    first = all(key.name == CHECK_KEY or key.state != "active" for key in listed)
+    made = await admin.create_key(wire.NewKey(FIRST_KEY if first else CHECK_KEY))
+    shown = False
+    try:
+        yield made.secret, first
+        shown = first
+    finally:
+        if not shown:
+            await asyncio.shield(admin.revoke_key(made.key.id))
 
 
 async def first_answer(session: aiohttp.ClientSession, base: str, key: str) -> None:
-    """Ask one question through the gateway and check its certificate as an auditor would."""
-    body = orjson.dumps({"model": "pulse-auto", "messages": [{"role": "user", "content": QUESTION}], "max_tokens": 60})
+    """Ask one question through the gateway at `base`, and check its certificate as an auditor would."""
+    asked = {"model": "pulse-auto", "messages": [{"role": "user", "content": QUESTION}]}
+    body = orjson.dumps({**asked, "max_tokens": 60, "temperature": 0, "seed": 1})
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     began = time.monotonic()
-    async with session.post(f"{base}/v1/chat/completions", data=body, headers=headers) as answer:
+    say("", "Asking it one question (a large model is loaded first, which can take minutes) …")
+    async with session.post(f"{base}/chat/completions", data=body, headers=headers, timeout=NO_LIMIT) as answer:
         said: Any = await answer.json()
         if answer.status != 200:
             raise Failed(f"The first question was not answered: {said['error']['message']}")
         proof_id = answer.headers["x-pulse-proof"]
     text: str = said["choices"][0]["message"]["content"]
-    say("", f"  You asked   {QUESTION}", f"  {said['model']} said  {' '.join(text.split())}")
-    async with session.get(f"{base}/v1/proofs/{proof_id}", headers=headers) as answer:
+    say("", f"  you  {QUESTION}", f"  {said['model']}  {' '.join(text.split())}")
+    async with session.get(f"{base}/proofs/{proof_id}", headers=headers) as answer:
         certificate = await answer.read()
-    async with session.get(f"{base}/.well-known/synapse/keys.json") as answer:
+    async with session.get(f"{base.removesuffix('/v1')}/.well-known/synapse/keys.json") as answer:
         keys = await answer.read()
     report = verify.verify({proof_id: certificate}, keys)
     payload = orjson.loads(certificate)["payload"]
@@ -191,7 +224,7 @@ async def first_answer(session: aiohttp.ClientSession, base: str, key: str) -> N
 def paste(base: str, lan: str | None, key: str | None) -> None:
     """What a person pastes into a client."""
     say("", "Synapse is ready. Paste this into a client that speaks OpenAI:", "")
-    say(f"  Base URL   {base}/v1" + (f"      (from other machines: {lan}/v1)" if lan else ""))
+    say(f"  Base URL   {base}" + (f"      (from other machines: {lan})" if lan else ""))
     if key:
         say(f"  API key    {key}", "             It is shown this once: keep it.")
     else:
@@ -199,7 +232,7 @@ def paste(base: str, lan: str | None, key: str | None) -> None:
     shown = key or "YOUR_KEY"
     say("  Model      pulse-auto", "", "Or try it here:", "")
     say(
-        f"  curl {base}/v1/chat/completions \\",
+        f"  curl {base}/chat/completions \\",
         f'    -H "Authorization: Bearer {shown}" -H "Content-Type: application/json" \\',
         """    -d '{"model": "pulse-auto", "messages": [{"role": "user", "content": "Hello"}]}'""",
         "",
@@ -216,55 +249,64 @@ def lan_address(settings: Settings, port: int) -> str | None:
             host = probe.getsockname()[0]
         except OSError:
             return None
-    return None if host.startswith("127.") else f"http://{host}:{port}"
+    return None if host.startswith("127.") else f"http://{host}:{port}/v1"
 
 
-def about_the_model(machine: Machine | None) -> None:
+def about_the_model(machine: Machine | None, model: Path | None) -> None:
     if machine is not None:
         say(f"Models come from {machine.engine} at {machine.url}: {default_model((machine,))} answers.")
-        return
-    say(
-        "No Ollama with a model was found here, so the embedded engine answers.",
-        "Its model is tiny, for trying the plumbing: trust it with no fact, and not with French.",
-        "For real work: install Ollama, run `ollama pull llama3.2`, then start this again;",
-        "or give a model file of your own: ./scripts/up --model /path/to/model.gguf",
-    )
+    elif model is not None:
+        say(f"The embedded engine serves {model.name}.")
+    else:
+        say(
+            "No Ollama with a model was found here, so the embedded engine answers.",
+            "Its model is tiny, for trying the plumbing: trust it with no fact, and not with French.",
+            "For real work: install Ollama, run `ollama pull llama3.2`, then start this again;",
+            "or give a model file of your own: ./scripts/up --model /path/to/model.gguf",
+        )
+
+
+async def start(children: Children, session: aiohttp.ClientSession, settings: Settings, model: Path | None) -> None:
+    """Start the machine, where there is none, and the daemon."""
+    environ = dict(os.environ)
+    machine = None if model else await find_machine(session, settings)
+    about_the_model(machine, model)
+    if machine is None:
+        url = f"http://127.0.0.1:{free_port(ENGINE_PORT)}"
+        named = ["--model", str(model)] if model else []
+        children.start("The embedded engine", "engine", "--port", url.rpartition(":")[2], *named, environ=environ)
+        environ["SYNAPSE_LOCAL__OLLAMA"] = ",".join([*settings.local.ollama, url])
+        await until_answers(session, f"{url}/api/version", children)
+    children.start("The daemon", "serve", environ=environ)
 
 
 async def serve(children: Children, model: Path | None, stop: asyncio.Event) -> None:
     began = time.monotonic()
     settings = load(None, os.environ)
-    environ = dict(os.environ)
-    timeout = aiohttp.ClientTimeout(total=120)
     async with (
-        aiohttp.ClientSession(trust_env=False, timeout=timeout) as session,
+        aiohttp.ClientSession(trust_env=False, timeout=aiohttp.ClientTimeout(total=60)) as session,
         Client(settings.admin.socket) as admin,
     ):
         await refuse_second_start(admin)
-        machine = None if model else await find_machine(session, settings)
-        about_the_model(machine)
-        if machine is None:
-            url = f"http://127.0.0.1:{free_port(ENGINE_PORT)}"
-            named = ["--model", str(model)] if model else []
-            children.start("The embedded engine", "engine", "--port", url.rpartition(":")[2], *named, environ=environ)
-            environ["SYNAPSE_LOCAL__OLLAMA"] = ",".join([*settings.local.ollama, url])
-            await until_answers(session, f"{url}/api/version", children)
-        base = f"http://127.0.0.1:{settings.gateway.port}"
-        children.start("The daemon", "serve", environ=environ)
-        await until_running(admin, children)
-        await until_answers(session, f"{base}/readyz", children)
-        first, key = await keys_for_start(admin)
-        await first_answer(session, base, key)
-        if first is None:
-            await admin.revoke_key(CHECK_KEY)
-    paste(base, lan_address(settings, settings.gateway.port), first)
+        await start(children, session, settings, model)
+        status = await until_running(admin, children)
+        absent = [one for one in (await admin.models()).roles if one.configured and not one.available]
+        for one in absent:
+            say(
+                f"The {one.role} model is set to {one.configured}, which no machine has: calls for it are refused.",
+                f"Get it (ollama pull {one.configured}), or let go of it: .venv/bin/synapse model unset {one.role}",
+            )
+        async with key_for_start(admin) as (key, first):
+            if not absent:
+                await until_answers(session, f"{status.base_url.removesuffix('/v1')}/readyz", children)
+                await first_answer(session, status.base_url, key)
+            port = int(status.base_url.removesuffix("/v1").rpartition(":")[2])
+            paste(status.base_url, lan_address(settings, port), key if first else None)
     say(f"Started in {time.monotonic() - began:.1f} s. Ctrl-C stops it; a second start keeps keys and certificates.")
     while not stop.is_set():
         children.check()
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), 0.5)
-        except TimeoutError:
-            continue
 
 
 async def run(model: Path | None) -> int:
@@ -273,6 +315,10 @@ async def run(model: Path | None) -> int:
     work = asyncio.ensure_future(serve(children, model, stop))
 
     def stopped() -> None:
+        if stop.is_set():
+            children.kill()
+            return
+        say("", "Stopping: calls in flight may end. Ctrl-C again stops at once.")
         stop.set()
         work.cancel()
 
@@ -281,9 +327,12 @@ async def run(model: Path | None) -> int:
     try:
         await work
     except asyncio.CancelledError:
-        say("", "Stopping.")
+        pass
     except (Failed, SynapseError) as error:
         say(f"scripts/up: {error}")
+        return 1
+    except (aiohttp.ClientError, TimeoutError) as error:
+        say(f"scripts/up: the gateway stopped answering ({type(error).__name__}). Start again; its log is above.")
         return 1
     finally:
         await asyncio.to_thread(children.stop)
@@ -298,9 +347,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/up", description="Start Synapse on this machine, until Ctrl-C.")
     parser.add_argument("--model", type=Path, metavar="FILE", help="a GGUF file for the embedded engine to serve")
     model: Path | None = parser.parse_args().model
-    if model is not None and not model.is_file():
-        parser.error(f"there is no file {model}")
-    return asyncio.run(run(model and model.resolve()))
+    return asyncio.run(run(model))
 
 
 if __name__ == "__main__":

@@ -110,6 +110,10 @@ def test_wrong_usage_is_one_line_that_says_where_to_read_on(
     assert printed.err.count("\n") == 1
 
 
+def test_the_help_says_how_to_get_the_version():
+    assert parser().format_help().endswith("synapse version prints the version.\n")
+
+
 def test_the_help_tells_the_engines_real_defaults():
     # The option of the engine and its default, in brackets at the end of its help.
     defaults = {field.name: field.default for field in dataclasses.fields(EngineOptions)}

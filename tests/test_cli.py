@@ -3,8 +3,11 @@
 import asyncio
 import json
 import os
+import pty
 import subprocess
 import sys
+import termios
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from appliance.cli import main
 from appliance.commands.outcome import Outcome
 from appliance.commands.registry import COMMANDS
-from tests.admin.played import Daemon, daemon, database, listening
+from tests.admin.played import MACHINE, Daemon, daemon, database, listening
 from tests.commands.conftest import Evidence, evidence
 
 __all__ = ["daemon", "database", "evidence", "listening"]
@@ -40,6 +43,24 @@ def online(listening: Daemon, monkeypatch: pytest.MonkeyPatch) -> Daemon:
 async def synapse(*argv: str) -> int:
     """`main` in a thread, since the daemon that it asks runs on the test's loop."""
     return await asyncio.to_thread(main, argv)
+
+
+def on_terminal(*argv: str, columns: int) -> bytes:
+    """What a process of its own writes to a terminal, which makes `\\r\\n` of every `\\n`."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (24, columns))
+    # Given, since readline, which pytest loads, sets COLUMNS for children behind Python's back.
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    try:
+        subprocess.run([*SYNAPSE, *argv], stdout=its, env=environ, timeout=30, check=True)
+        os.write(its, b"END")
+    finally:
+        os.close(its)
+    written = b""
+    while not written.endswith(b"END"):
+        written += os.read(ours, 4096)
+    os.close(ours)
+    return written.removesuffix(b"END")
 
 
 class TestOnline:
@@ -107,21 +128,37 @@ class TestOnline:
         assert await synapse("proof", "keys", *flag) == 0
         assert capfdbinary.readouterr().out == b'{"keys":[]}'
 
+    @pytest.mark.usefixtures("online")
+    async def test_on_a_terminal_a_certificate_ends_its_line(self):
+        assert await asyncio.to_thread(on_terminal, "proof", "keys", columns=80) == b'{"keys":[]}\r\n'
+
+    async def test_a_table_is_as_wide_as_the_terminal_and_whole_in_a_file(
+        self, online: Daemon, capsys: pytest.CaptureFixture[str]
+    ):
+        names = tuple(f"model-{number}:70b-instruct" for number in range(20))
+        online.machines.machines = [replace(MACHINE, models=names)]
+        for columns in (90, 140):
+            lines = (await asyncio.to_thread(on_terminal, "model", "list", columns=columns)).decode().splitlines()
+            assert max(len(line) for line in lines) == len(lines[-1]) == columns
+            assert lines[-1].endswith("…")
+        assert await synapse("model", "list") == 0
+        assert capsys.readouterr().out.rstrip().endswith(", ".join(names))
+
     @pytest.mark.parametrize(
-        ("line", "message"),
+        ("line", "code", "message"),
         [
-            ("key create --name a --user admn", 'synapse: There is no user "admn". Did you mean "admin"?'),
-            ("key create --name a --scope engin", 'synapse: There is no scope "engin". Did you mean "engine"?'),
-            ("key revoke x", 'synapse: There is no key "x". synapse key list shows them all.'),
-            ("user create admin", 'synapse: There is a user "admin" already. Choose another name.'),
-            ("proof show prf_x", 'synapse: There is no certificate "prf_x". synapse proof list shows the newest'),
-            ("proof list --limit 501", "synapse: limit is 501. It must be from 1 to 500."),
+            ("key create --name a --user admn", 1, 'synapse: There is no user "admn". Did you mean "admin"?'),
+            ("key create --name a --scope engin", 2, 'synapse: There is no scope "engin". Did you mean "engine"?'),
+            ("key revoke x", 1, 'synapse: There is no key "x". synapse key list shows them all.'),
+            ("user create admin", 1, 'synapse: There is a user "admin" already. Choose another name.'),
+            ("proof show prf_x", 1, 'synapse: There is no certificate "prf_x". synapse proof list shows the newest'),
+            ("proof list --limit 501", 2, "synapse: limit is 501. It must be from 1 to 500."),
         ],
     )
-    async def test_a_refusal_is_1_and_one_line(
-        self, online: Daemon, line: str, message: str, capsys: pytest.CaptureFixture[str]
+    async def test_a_refusal_is_1_or_for_wrong_usage_2_and_one_line(
+        self, online: Daemon, line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
     ):
-        assert await synapse(*line.split()) == 1
+        assert await synapse(*line.split()) == code
         printed = capsys.readouterr()
         assert printed.out == ""
         assert printed.err.startswith(message)
@@ -135,8 +172,7 @@ class TestOffline:
         printed = capsys.readouterr()
         socket = tmp_path / "state" / "admin.sock"
         assert printed.err == (
-            f"synapse: The daemon is not running (no answer on {socket})."
-            " Start it: synapse serve, or systemctl start synapse.\n"
+            f"synapse: The daemon is not running (no answer on {socket}). Start it: ./scripts/up, or synapse serve.\n"
         )
         assert printed.out == ""
 
@@ -230,6 +266,12 @@ class TestProcess:
         finally:
             os.close(writing)
         assert (result.returncode, result.stderr) == (1, b"")
+
+    def test_without_a_standard_output(self):
+        closed = ["sh", "-c", 'exec "$@" >&-', "sh", *SYNAPSE, "version"]
+        result = subprocess.run(closed, stderr=subprocess.PIPE, timeout=30, check=False)
+        assert result.returncode == 1
+        assert result.stderr == b"synapse: There is no standard output to write to.\n"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
     def test_a_full_disk_is_one_line(self):

@@ -58,3 +58,13 @@ def test_the_public_keys_are_kept_beside_the_database(tmp_path: Path):
         daemon._publish_keys(tmp_path, keys)
         assert (tmp_path / "keys.json").read_bytes() == keys
     assert [path.name for path in tmp_path.iterdir()] == ["keys.json"]
+
+
+def test_a_host_that_does_not_exist_is_told_as_such():
+    with pytest.raises(ConfigError, match="There is no machine"), daemon._bound("no.such.host.invalid", 0):
+        pass
+
+
+def test_keys_that_cannot_be_written_are_told(tmp_path: Path):
+    with pytest.raises(StateError, match="public keys"):
+        daemon._publish_keys(tmp_path / "none", b"{}")

@@ -92,3 +92,23 @@ async def test_a_request_that_runs_too_long_is_cut_off(
     writer.close()
     await writer.wait_closed()
     assert caplog.text == ""
+
+
+async def test_only_http_1_is_spoken():
+    """Neither an upgrade nor HTTP/2's preface (RFC 9113, section 3.4) changes the protocol."""
+    sock = bound()
+    listener = await Listener.open(sock, same_app(hello), keep_alive_seconds=5)
+    upgrade = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+    for asked in (
+        b"GET / HTTP/1.1\r\nhost: x\r\n" + upgrade + b"\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+    ):
+        reader, writer = await asyncio.open_connection(*sock.getsockname()[:2])
+        writer.write(asked)
+        writer.write_eof()
+        answer = await asyncio.wait_for(reader.read(), 5)
+        assert answer.startswith((b"HTTP/1.1 2", b"HTTP/1.1 4"))
+        assert b"HTTP/1.1 101" not in answer
+        writer.close()
+        await writer.wait_closed()
+    await listener.close()

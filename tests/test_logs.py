@@ -3,6 +3,7 @@ import logging
 import pytest
 
 from appliance import logs
+from appliance.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +36,18 @@ def test_statements_of_the_database_are_never_logged(capsys: pytest.CaptureFixtu
     logs.configure(level="DEBUG", under_journal=False)
     logging.getLogger("aiosqlite").debug("executing a statement with its values")
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "debug", "Info", "warning", "ERROR"])
+def test_a_level_is_known_in_any_case(level: str):
+    logs.configure(level=level, under_journal=False)
+    assert logging.getLevelName(logging.getLogger().level) == level.upper()
+
+
+@pytest.mark.parametrize("level", ["", "loud", "10"])
+def test_a_level_that_there_is_not_is_refused_and_changes_nothing(level: str):
+    before = logging.getLogger().handlers
+    with pytest.raises(ConfigError) as caught:
+        logs.configure(level=level, under_journal=False)
+    assert str(caught.value) == f"SYNAPSE_LOG is {level!r}. It must be one of: DEBUG, INFO, WARNING, ERROR."
+    assert logging.getLogger().handlers is before

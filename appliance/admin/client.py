@@ -122,11 +122,11 @@ class Client:
         if error.errno in (errno.EACCES, errno.EPERM):
             return AdminError(
                 f"You may not use the admin socket {self._socket}.",
-                advice="Run this as root, or join its group (sudo usermod -aG synapse $USER) and log in again.",
+                advice="Run this as the user that runs the daemon, or as root.",
             )
         return wire.DaemonDown(
             f"The daemon is not running (no answer on {self._socket}).",
-            advice="Start it: synapse serve, or systemctl start synapse.",
+            advice="Start it: ./scripts/up, or synapse serve.",
         )
 
 

@@ -4,6 +4,7 @@ The parts that only a running daemon has (machines, certificates, calls) are nam
 this package needs none of the packages that provide them.
 """
 
+import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Activity(Protocol):
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the daemon is at this moment. `default_model` is what serves while no full model is set, by what the
-    machines have; None where they have none."""
+    machines have; None where they have none. `lane_problem`: why the local lane is not ready, None when it is."""
 
     version: str
     started: datetime
@@ -73,6 +74,7 @@ class Facts:
     shield_mode: str
     active_provider: str
     default_model: str | None = None
+    lane_problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +106,17 @@ class Service:
         parts, facts = self._parts, self._parts.facts()
         machines = tuple(parts.machines.snapshot())
         rows = await parts.database.read(keys.list_all)
+        configured = await parts.database.read(live_settings.local_models)
+        model = configured.get("full") or facts.default_model
         return wire.Status(
             version=facts.version,
+            pid=os.getpid(),
             started=rfc3339(facts.started),
             app_mode=facts.app_mode,
             base_url=facts.base_url,
             shield_mode=facts.shield_mode,
             active_provider=facts.active_provider,
-            lanes=(shapes.local_lane(machines),),
+            lanes=(shapes.local_lane(machines, model, facts.lane_problem),),
             machines=machines,
             keys=shapes.key_count(rows, parts.clock()),
             calls_in_flight=parts.activity.in_flight(),

@@ -41,9 +41,9 @@ def key_count(rows: Iterable[Caller], now: datetime) -> wire.KeyCount:
     )
 
 
-def local_lane(machines: Sequence[wire.Machine]) -> wire.Lane:
-    healthy = [machine for machine in machines if machine.healthy]
-    return wire.Lane(name="ollama", local=True, ready=any(machine.models for machine in healthy), machines=len(healthy))
+def local_lane(machines: Sequence[wire.Machine], model: str | None, problem: str | None) -> wire.Lane:
+    healthy = sum(machine.healthy for machine in machines)
+    return wire.Lane(name="ollama", local=True, ready=problem is None, machines=healthy, model=model, why=problem)
 
 
 def models(configured: Mapping[str, str], machines: Sequence[wire.Machine], default: str | None) -> wire.ModelList:

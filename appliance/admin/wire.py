@@ -163,12 +163,17 @@ class ModelList:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A place that calls can go to. `machines` counts the healthy ones of a local lane."""
+    """A place that calls can go to. `machines` counts the healthy ones of a local lane; `model` is its full model.
+
+    `why`: in a sentence, why it is not ready; None when it is.
+    """
 
     name: str
     local: bool
     ready: bool
     machines: int
+    model: str | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +201,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Status:
+    """`pid` is the daemon's process."""
+
     version: str
+    pid: int
     started: str
     app_mode: Literal["local", "cloud"]
     base_url: str

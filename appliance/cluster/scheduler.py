@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from appliance.cluster.machine import Machine, canonical
-from appliance.errors import LocalLaneUnavailable
+from appliance.errors import LocalLaneUnavailable, ModelAbsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,17 @@ class Scheduler:
 
 
 def _unavailable(machines: list[Machine], model: str) -> LocalLaneUnavailable:
-    if any(machine.healthy for machine in machines):
-        return LocalLaneUnavailable(
+    well = any(machine.healthy for machine in machines)
+    if well and not any(machine.has(model) for machine in machines):
+        return ModelAbsent(
             f"No machine of this installation has the model {model!r}.",
-            advice=f"Run `ollama pull {model}` on one, or choose another with `synapse model set full NAME`.",
+            advice=f"Run `ollama pull {model}` on one; or see `synapse model list` for the role that has it, and"
+            " change that with `synapse model set` or `synapse model unset`.",
+        )
+    if well:
+        return LocalLaneUnavailable(
+            f"No machine that has the model {model!r} is reachable.",
+            advice="Try again in a moment; `synapse status` says what is wrong with each machine.",
         )
     return LocalLaneUnavailable(
         "No machine that runs models is reachable.",

@@ -7,6 +7,8 @@ from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
 
+NOT_ENFORCED = "Note: this version keeps the ceiling and the rate of a key, and does not enforce them yet."
+
 
 async def create(client: Client, new: wire.NewKey) -> Outcome:
     made = await client.create_key(new)
@@ -20,14 +22,22 @@ async def create(client: Client, new: wire.NewKey) -> Outcome:
         "",
         "The key is shown this once only: keep it now.",
     )
-    return Outcome(wire.encode(made), lines)
+    limited = key.ceiling_milli is not None or key.requests_per_minute is not None
+    return Outcome(wire.encode(made), lines, notes=(NOT_ENFORCED,) if limited else ())
 
 
 async def show_all(client: Client) -> Outcome:
     found = await client.keys()
-    rows = [(key.id, key.name, f"{key.user}@{key.workspace}", _rights(key), _state(key)) for key in found.keys]
-    lines = text.table(("ID", "NAME", "FOR", "MAY", "STATE"), rows, whole=(0, 4)) if rows else ("There is no key yet.",)
-    return Outcome(wire.encode(found), lines)
+    rows = [
+        (key.id, key.name, f"{key.user}@{key.workspace}", _rights(key), _state(key))
+        for key in found.keys
+        if key.state != "revoked"
+    ]
+    none = "There is no key that works." if found.keys else "There is no key yet."
+    lines = text.table(("ID", "NAME", "FOR", "MAY", "STATE"), rows, whole=(0, 4)) if rows else (none,)
+    hidden = sum(key.state == "revoked" for key in found.keys)
+    notes = (f"Revoked keys are not shown ({hidden}); --json lists all.",) if hidden else ()
+    return Outcome(wire.encode(found), lines, notes=notes)
 
 
 async def revoke(client: Client, id_or_name: str) -> Outcome:

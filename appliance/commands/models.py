@@ -21,7 +21,13 @@ async def unset(client: Client, role: str) -> Outcome:
 def _outcome(found: wire.ModelList) -> Outcome:
     rows = [(one.role, one.effective or text.ABSENT, _because(one)) for one in found.roles]
     lines = (*text.table(("ROLE", "MODEL", "WHY"), rows, whole=(0,)), "", *machines.show(found.machines))
-    return Outcome(wire.encode(found), lines)
+    absent = [one for one in found.roles if one.configured and not one.available]
+    notes = tuple(
+        f"Calls for the {one.role} model are refused until a machine has it: ollama pull {one.configured}, or"
+        f" synapse model unset {one.role}."
+        for one in absent
+    )
+    return Outcome(wire.encode(found), lines, notes=notes)
 
 
 def _because(one: wire.RoleModel) -> str:

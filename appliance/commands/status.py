@@ -29,7 +29,10 @@ def _summary(found: wire.Status, now: datetime) -> tuple[str, ...]:
 
 def _lane(lane: wire.Lane) -> str:
     state = "ready" if lane.ready else "not ready"
-    return f"{lane.name} {state} ({lane.machines} healthy)" if lane.local else f"{lane.name} {state}"
+    if not lane.local:
+        return f"{lane.name} {state}"
+    detail = lane.why or f"full model {text.printable(lane.model or text.ABSENT)}, {lane.machines} healthy"
+    return f"{lane.name} {state}: {detail}"
 
 
 def _calls(calls: tuple[wire.Call, ...]) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
-"""How things look to people in a terminal: tables of 80 columns, times, durations, questions. Pure."""
+"""How things look to people in a terminal: tables as wide as it is, times, durations, questions."""
 
+import shutil
+import sys
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
 WIDTH = 80
-"""Columns of the narrowest terminal that is in use."""
+"""Columns of a terminal that does not say how many it has."""
 
 GAP = 2
 
@@ -13,7 +15,7 @@ ABSENT = "–"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[int] = ()) -> tuple[str, ...]:
-    """Aligned columns, at most WIDTH wide.
+    """Aligned columns, as wide as the terminal at most; where nobody looks, nothing is cut.
 
     Args:
         headers: one for each column.
@@ -23,12 +25,20 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Seque
     lines = [[printable(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(_width(line[column]) for line in lines) for column in range(len(headers))]
     flexible = [column for column in range(len(headers)) if column not in whole]
-    while sum(widths) + GAP * (len(widths) - 1) > WIDTH:
+    room = available()
+    while room is not None and sum(widths) + GAP * (len(widths) - 1) > room:
         widest = max(flexible, key=lambda column: widths[column], default=None)
         if widest is None or widths[widest] <= 3:
             break
         widths[widest] -= 1
     return tuple(_line(line, widths) for line in lines)
+
+
+def available() -> int | None:
+    """Columns of the terminal that stdout is, None where it is none, such as a pipe or a file."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def printable(text: str) -> str:

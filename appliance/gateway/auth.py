@@ -30,10 +30,11 @@ class Authenticator:
             ScopeDenied: the key does not carry any of the scopes.
         """
         key = _key(scope)
-        caller = await self._database.read(lambda conn: keys.by_digest(conn, digest(key))) if key else None
+        known = 0 < len(key) <= MAX_KEY_BYTES
+        caller = await self._database.read(lambda conn: keys.by_digest(conn, digest(key))) if known else None
         if caller is None or not caller.usable(to_ms(self._clock())):
             raise NotAuthenticated(
-                "No valid API key." if key else "No API key was sent.",
+                "No valid API key." if key else _what_is_missing(scope),
                 advice="Send `Authorization: Bearer sk_live_…`; an administrator makes keys with `synapse key create`.",
             )
         wanted = list(scopes)
@@ -45,9 +46,16 @@ class Authenticator:
         return caller
 
 
+def _what_is_missing(scope: Scope) -> str:
+    said = dict(scope["headers"]).get(b"authorization", b"").strip().lower()
+    if said and not said.startswith(b"bearer"):
+        return "The Authorization header does not begin with `Bearer `."
+    return "No API key was sent."
+
+
 def _key(scope: Scope) -> str:
     """The key in `Authorization: Bearer` or else in `x-api-key`; "" if there is none."""
     found: dict[bytes, bytes] = dict(reversed(scope["headers"]))
     kind, _, token = found.get(b"authorization", b"").strip().partition(b" ")
-    key = token.strip() if kind.lower() == b"bearer" and token.strip() else found.get(b"x-api-key", b"").strip()
-    return key.decode("latin-1") if len(key) <= MAX_KEY_BYTES else ""
+    bearer = token.strip() if kind.lower() == b"bearer" else b""
+    return (bearer or found.get(b"x-api-key", b"").strip()).decode("latin-1")

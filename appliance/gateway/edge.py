@@ -24,6 +24,19 @@ DISCARD_SECONDS = 30.0
 """How much of a refused body is still read, and for how long. Nothing of it is kept."""
 
 
+_USE_CHAT = "Set the client to chat completions: POST /v1/chat/completions."
+
+NOT_SERVED = {
+    "/": "This is Synapse. Clients take the base URL with /v1; GET /v1/models lists what there is.",
+    "/v1": "This is the base URL itself: a client adds the path, such as /chat/completions.",
+    "/v1/responses": _USE_CHAT,
+    "/v1/messages": _USE_CHAT,
+    "/v1/completions": _USE_CHAT,
+    "/v1/embeddings": "There is no embedding model here yet.",
+}
+"""Paths that clients ask for, with what to do instead."""
+
+
 def shape_of(path: str) -> Shape:
     """Whose error form a path speaks (gateway.md, "Errors")."""
     return "native" if path.startswith(NATIVE_PATHS) else "openai"
@@ -43,7 +56,7 @@ class Edge:
                 await send({"type": "websocket.close"})
             return
         request_id = self._ids.new("req")
-        path = re.sub(r"^(/v1)+/", "/v1/", scope["path"])
+        path = re.sub(r"^(/v1)+(?=/|$)", "/v1", scope["path"])
         reply, body = _Marked(send, request_id), _Body(receive)
         if scope["method"] == "HEAD" and path == "/":  # how some clients ask whether anybody is there
             await Reply(reply).whole(200, b"")
@@ -75,7 +88,11 @@ class Edge:
             return MethodNotAllowed(
                 f"{scope['method']} is not allowed here.", advice=f"Use {allowed}." if allowed else ""
             )
-        near = difflib.get_close_matches(path, self._paths, n=1, cutoff=0.6)
+        bare = path.rstrip("/") or "/"
+        for known in (bare, f"/v1{bare}"):  # as it is, or without the base URL's own path
+            if known in NOT_SERVED:
+                return NotFound(f"{bare} is not served by this version.", advice=NOT_SERVED[known])
+        near = difflib.get_close_matches(path, self._paths, n=1, cutoff=0.75)
         advice = f"Did you mean {near[0]}?" if near else "This gateway serves " + ", ".join(self._paths) + "."
         return NotFound("There is nothing at this path.", advice=advice)
 

@@ -7,7 +7,7 @@ from typing import Literal
 import orjson
 
 from appliance.dialects.openai import errors as openai
-from appliance.errors import BodyTooLarge, CallError, UpstreamFailed, UpstreamTimeout
+from appliance.errors import BodyTooLarge, CallError, ModelAbsent, UpstreamFailed, UpstreamTimeout
 
 Shape = Literal["openai", "native"]
 """Whose error form a route speaks."""
@@ -71,6 +71,8 @@ def reply(error: CallError, shape: Shape) -> ErrorReply:
     headers: list[tuple[bytes, bytes]] = []
     if error.code in RETRY_AFTER_SECONDS:
         headers.append((b"retry-after", str(RETRY_AFTER_SECONDS[error.code]).encode()))
+    if isinstance(error, ModelAbsent):
+        headers.append((b"x-should-retry", b"false"))  # the SDKs' own word; they would wait for nothing
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
     if isinstance(error, BodyTooLarge):

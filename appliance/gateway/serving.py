@@ -145,6 +145,7 @@ class Serving:
         if self._reply.ended:
             return
         ending = errors.ending(error)
+        _log.warning("call %s %s: %s", self._exchange.proof_id, ending, error.code)
         if self._reply.started and self._encoder is not None:
             status, headers = 200, ()
             body = self._encoder.error(errors.body(error, self._wire.shape))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from appliance.errors import ProofError
-from appliance.proofs import envelope
+from appliance.proofs import canonical, envelope
 from appliance.proofs.envelope import Signed
 from appliance.proofs.keyset import CERTIFICATE_ROLE, KeySet, PublicKey
 from appliance.proofs.profile import check_certificate
@@ -109,13 +109,25 @@ def _file_checks(name: str, data: bytes, keys: KeySet | ProofError | None) -> li
         signed = envelope.parse_file(data)
     except ProofError as error:
         return [
-            Check(name, "profile", "bad", str(error)),
+            Check(name, "profile", "bad", _ERROR_ANSWER if _is_error_answer(data) else str(error)),
             Check(name, "keys", "missing", "Not checked: the file cannot be read."),
             Check(name, "signature", "missing", "Not checked: the file cannot be read."),
         ]
     profile = _profile(name, signed)
     key, listed = _key(name, signed, keys, index=_index(signed) if profile.status == "ok" else None)
     return [profile, listed, _signature(name, signed, key)]
+
+
+_ERROR_ANSWER = "This is an error that the gateway answered with, not a certificate: look into the file."
+
+
+def _is_error_answer(data: bytes) -> bool:
+    """Whether somebody saved what the gateway said instead of a certificate, which is no sign of a forgery."""
+    try:
+        found = canonical.parse(data)
+    except ProofError:
+        return False
+    return "error" in found and "payload" not in found
 
 
 def _profile(name: str, signed: Signed) -> Check:

@@ -5,6 +5,7 @@ connection's own thread, so that the event loop never waits for the disk.
 """
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +17,8 @@ import aiosqlite
 from appliance.errors import StateError, StorageUnavailable
 from appliance.store.migrate import migrate
 from appliance.tasks import Tasks
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -64,6 +67,7 @@ class Database:
         self._tasks = Tasks()
         self._tasks.spawn("store-writer", self._write_forever())
         self._closed = False
+        self._failing = False
 
     @classmethod
     async def open(cls, path: Path, *, fsync: bool = False) -> Self:
@@ -134,9 +138,23 @@ class Database:
                 batch.append(self._waiting.get_nowait())
             jobs = [job for job, _ in batch]
             outcomes = await self._writer.run(lambda conn, jobs=jobs: _transaction(conn, jobs))
+            self._tell(outcomes)
             for (_, future), outcome in zip(batch, outcomes, strict=True):
                 _settle(future, outcome)
                 self._waiting.task_done()
+
+    def _tell(self, outcomes: list[Any]) -> None:
+        """Log that the storage fails when it begins to, and when it is over: not at every call."""
+        faults = [
+            one.error for one in outcomes if isinstance(one, _Failed) and isinstance(one.error, StorageUnavailable)
+        ]
+        if bool(faults) == self._failing:
+            return
+        self._failing = bool(faults)
+        if faults:
+            _log.error("the storage takes no writes, so that calls are refused: %s", faults[0].message)
+        else:
+            _log.info("the storage takes writes again")
 
 
 def _settle(future: asyncio.Future[Any], outcome: Any) -> None:

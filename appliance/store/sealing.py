@@ -1,5 +1,6 @@
 """Encrypts secrets at rest with the installation's key file, so that a copied database alone gives nothing away."""
 
+import errno
 import os
 import secrets
 from collections.abc import Mapping
@@ -38,10 +39,12 @@ class Sealer:
         try:
             return cls(_read_or_create(path))
         except OSError as error:
-            raise StateError(
-                f"The key file {path} cannot be used ({error.strerror}).",
-                advice="It must belong to the user that runs Synapse, with mode 0600.",
-            ) from error
+            advice = (
+                "Free disk space there."
+                if error.errno == errno.ENOSPC
+                else "It must belong to the user that runs Synapse, with mode 0600."
+            )
+            raise StateError(f"The key file {path} cannot be used ({error.strerror}).", advice=advice) from error
 
     def seal(self, name: str, secret: bytes) -> bytes:
         nonce = secrets.token_bytes(NONCE_BYTES)
@@ -60,17 +63,35 @@ class Sealer:
 
 def _read_or_create(path: Path) -> bytes:
     try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        if path.stat().st_mode & 0o077:
-            raise StateError(f"The key file {path} is readable by others.", advice=f"Run: chmod 600 {path}") from None
-        return _checked(path.read_bytes(), path)
+        found = path.read_bytes()
+    except FileNotFoundError:
+        return _create(path)
+    if path.stat().st_mode & 0o077:
+        raise StateError(f"The key file {path} is readable by others.", advice=f"Run: chmod 600 {path}")
+    return _checked(found, path)
+
+
+def _create(path: Path) -> bytes:
+    """A new key, in a file that is either whole or not there."""
     key = secrets.token_bytes(KEY_BYTES)
-    with os.fdopen(descriptor, "wb") as file:
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
         file.write(key)
         file.flush()
         os.fsync(file.fileno())
+    fresh.rename(path)
+    _sync_directory(path.parent)
     return key
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name itself survive a loss of power: without its key a database is worthless."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _checked(key: bytes, path: Path) -> bytes:

@@ -57,10 +57,9 @@ _make_venv() {
     local python version
     version=$(_python_version "$VENV/bin/python") || version=
     # One that works is kept, unless the system's Python changed under it.
-    if [ -n "$version" ] && [ "$(cat "$VENV_STAMPS/python" 2>/dev/null || echo "$version")" = "$version" ] &&
+    # Without its stamp it was interrupted while it was made.
+    if [ -n "$version" ] && [ "$(cat "$VENV_STAMPS/python" 2>/dev/null)" = "$version" ] &&
         "$VENV/bin/python" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-        mkdir -p "$VENV_STAMPS"
-        echo "$version" >"$VENV_STAMPS/python"
         return
     fi
     python=$(_find_python) || return 1
@@ -91,7 +90,7 @@ _show_downloads() {
         /^ *(Using cached|Processing) / { kept++; next }
         /^ *(Collecting|Requirement already|Looking in|Obtaining|Preparing metadata|Installing collected) / { next }
         /^ *(Attempting uninstall|Found existing|Uninstalling|Successfully (un)?installed)/ { next }
-        /^ *$/ || / is ignored: it is neither a file nor a directory/ { next }
+        /^ *$/ || / is ignored: it is neither a file nor a directory/ || /WARNING: Retrying/ { next }
         { print; fflush() }
         END {
             printf "Downloaded %.1f MB in %d files", total, files
@@ -112,7 +111,8 @@ _install_sets() {
         PYTHONUNBUFFERED=1 "$VENV/bin/python" -m pip install --no-input --disable-pip-version-check \
             --progress-bar off --no-deps --require-hashes "${locks[@]}" 2>&1 | _show_downloads
     ); then
-        _say "pip could not install them: see above. Can this machine reach its package index?"
+        _say "pip could not install them: see above. Is there free disk space, and can this machine reach its package index?"
+        _say "What was installed is kept; to begin anew: rm -r $VENV"
         return 1
     fi
     for set in "$@"; do
@@ -144,9 +144,16 @@ ensure_venv() {
         [ "$(cat "$VENV_STAMPS/python" 2>/dev/null)" = "$(_python_version "$VENV/bin/python")" ]; then
         return
     fi
+    if [ ! -w . ]; then
+        _say "This folder belongs to another user: work in a clone of your own."
+        return 1
+    fi
     # Two scripts started at once take turns, where the system has flock.
     {
-        if command -v flock >/dev/null; then flock 9; fi
+        if command -v flock >/dev/null && ! flock -n 9; then
+            _say "Another script is installing here; waiting for it."
+            flock 9
+        fi
         _update_venv "$@" 9<&-
     } 9<scripts/lib/venv.sh
 }

@@ -87,6 +87,7 @@ class Daemon:
     socket: Path
     now: datetime = NOW
     default_model: str | None = "smollm2:latest"
+    lane_problem: str | None = None
     changes: int = 0
 
     @property
@@ -138,6 +139,7 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
             shield_mode="standard",
             active_provider="ollama",
             default_model=daemon.default_model,
+            lane_problem=daemon.lane_problem,
         ),
         changed=changed,
     )

@@ -73,8 +73,7 @@ class TestNobodyThere:
         error = await self.refused(tmp_path / "admin.sock")
         assert isinstance(error, wire.DaemonDown)
         assert error.message == f"The daemon is not running (no answer on {tmp_path / 'admin.sock'})."
-        assert "synapse serve" in error.advice
-        assert "systemctl start synapse" in error.advice
+        assert error.advice == "Start it: ./scripts/up, or synapse serve."
 
     async def test_a_socket_that_a_dead_daemon_left(self, tmp_path: Path):
         with socket.socket(socket.AF_UNIX) as dead:
@@ -90,7 +89,7 @@ class TestNobodyThere:
         error = await self.refused(tmp_path / "admin.sock")
         assert type(error) is AdminError
         assert error.message == f"You may not use the admin socket {tmp_path / 'admin.sock'}."
-        assert "usermod -aG synapse" in error.advice
+        assert error.advice == "Run this as the user that runs the daemon, or as root."
 
 
 class TestStrangeAnswers:

@@ -1,4 +1,5 @@
 import asyncio
+import os
 from dataclasses import replace
 from datetime import timedelta
 
@@ -20,16 +21,31 @@ async def test_a_status_has_lanes_machines_mode_keys_and_last_calls(daemon: Daem
     await daemon.service.create_key("zoe", wire.NewKey("a"))
     assert await daemon.service.status() == wire.Status(
         version="0.1.0",
+        pid=os.getpid(),
         started="2026-11-29T15:45:03.120Z",
         app_mode="local",
         base_url="http://192.168.1.5:8787/v1",
         shield_mode="standard",
         active_provider="ollama",
-        lanes=(wire.Lane("ollama", local=True, ready=True, machines=1),),
+        lanes=(wire.Lane("ollama", local=True, ready=True, machines=1, model="smollm2:latest"),),
         machines=(MACHINE,),
         keys=wire.KeyCount(active=1, expired=0, revoked=0),
         calls_in_flight=2,
         last_calls=tuple(calls[:5]),
+    )
+
+
+async def test_a_lane_that_is_not_ready_names_its_full_model_and_says_why(daemon: Daemon):
+    await daemon.service.set_model("zoe", "full", wire.NewModel("qwen3:4b"))
+    daemon.lane_problem = "no machine has the full model 'qwen3:4b'"
+    (lane,) = (await daemon.service.status()).lanes
+    assert lane == wire.Lane(
+        "ollama",
+        local=True,
+        ready=False,
+        machines=1,
+        model="qwen3:4b",
+        why="no machine has the full model 'qwen3:4b'",
     )
 
 

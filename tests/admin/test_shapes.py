@@ -81,17 +81,22 @@ def test_a_name():
 
 
 @pytest.mark.parametrize(
-    ("machines", "ready", "count"),
+    ("machines", "model", "problem", "ready", "count"),
     [
-        ([], False, 0),
-        ([MACHINE], True, 1),
-        ([replace(MACHINE, healthy=False)], False, 0),
-        ([replace(MACHINE, models=())], False, 1),
-        ([MACHINE, replace(MACHINE, healthy=False)], True, 1),
+        ([], None, "no machine", False, 0),
+        ([MACHINE], "qwen3:4b", None, True, 1),
+        ([replace(MACHINE, healthy=False)], "qwen3:4b", "no machine", False, 0),
+        ([replace(MACHINE, models=())], None, "no model", False, 1),
+        ([MACHINE], "absent", "nobody has it", False, 1),
+        ([MACHINE, replace(MACHINE, healthy=False)], "qwen3:4b", None, True, 1),
     ],
 )
-def test_the_lane_is_ready_when_a_healthy_machine_has_a_model(machines: list[wire.Machine], ready: bool, count: int):
-    assert shapes.local_lane(machines) == wire.Lane("ollama", local=True, ready=ready, machines=count)
+def test_the_lane_is_ready_when_there_is_no_problem_and_counts_the_healthy(
+    machines: list[wire.Machine], model: str | None, problem: str | None, ready: bool, count: int
+):
+    assert shapes.local_lane(machines, model, problem) == wire.Lane(
+        "ollama", local=True, ready=ready, machines=count, model=model, why=problem
+    )
 
 
 @pytest.mark.parametrize(

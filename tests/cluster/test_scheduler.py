@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from appliance.cluster.machine import Machine, Model
 from appliance.cluster.scheduler import Load, Scheduler, choose
-from appliance.errors import LocalLaneUnavailable
+from appliance.errors import LocalLaneUnavailable, ModelAbsent
 
 
 def machine(
@@ -81,9 +81,17 @@ async def test_machines_that_were_tried_are_left_out():
             pass
 
 
+async def test_a_machine_that_is_only_down_may_come_back():
+    scheduler = Scheduler(lambda: (machine("big", healthy=False), machine("small", models=("other",))))
+    with pytest.raises(LocalLaneUnavailable, match="is reachable") as refused:
+        async with scheduler.lease("m"):
+            pass
+    assert not isinstance(refused.value, ModelAbsent)
+
+
 async def test_the_refusal_says_what_to_do():
     absent = Scheduler(lambda: (machine("a", models=("other",)),))
-    with pytest.raises(LocalLaneUnavailable, match="ollama pull m"):
+    with pytest.raises(ModelAbsent, match="ollama pull m"):
         async with absent.lease("m"):
             pass
     down = Scheduler(lambda: (machine("a", healthy=False),))

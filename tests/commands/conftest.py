@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from appliance.commands import text
 from appliance.proofs import envelope
 from appliance.proofs.certificate import (
     Certificate,
@@ -25,6 +26,12 @@ from appliance.proofs.keyset import KeySet, PublicKey
 from tests.admin.played import client, daemon, database, listening
 
 __all__ = ["client", "daemon", "database", "listening"]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output is a terminal of 80 columns."""
+    monkeypatch.setattr(text, "available", lambda: 80)
 
 
 @dataclass(frozen=True)

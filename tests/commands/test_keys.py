@@ -13,6 +13,20 @@ async def test_create_shows_the_secret_on_a_line_of_its_own(client: Client):
     assert outcome.lines[1] == "It may: engine, 12.5 questions a month, 60 requests a minute."
 
 
+@pytest.mark.parametrize(
+    ("new", "notes"),
+    [
+        (wire.NewKey("a"), ()),
+        (wire.NewKey("a", ceiling_milli=1), (keys.NOT_ENFORCED,)),
+        (wire.NewKey("a", requests_per_minute=1), (keys.NOT_ENFORCED,)),
+    ],
+)
+async def test_a_limit_that_is_not_enforced_yet_is_told(client: Client, new: wire.NewKey, notes: tuple[str, ...]):
+    assert (await keys.create(client, new)).notes == notes
+    assert "does not enforce them yet" in keys.NOT_ENFORCED
+
+
+@pytest.mark.usefixtures("terminal")
 async def test_list_fits_a_terminal_with_whole_ids(client: Client):
     made = [
         await client.create_key(
@@ -22,12 +36,22 @@ async def test_list_fits_a_terminal_with_whole_ids(client: Client):
         ),
         await client.create_key(wire.NewKey("b")),
     ]
-    await client.revoke_key("b")
     outcome = await keys.show_all(client)
     assert [line.split()[0] for line in outcome.lines] == ["ID", *(one.key.id for one in made)]
     assert all(len(line) <= 80 for line in outcome.lines)
-    assert outcome.lines[2].endswith("revoked")
-    assert [one["state"] for one in outcome.document["keys"]] == ["active", "revoked"]
+    assert outcome.lines[2].endswith("active")
+    assert outcome.notes == ()
+
+
+async def test_list_hides_the_revoked_from_people_only(client: Client):
+    for name in ("a", "b", "c"):
+        await client.create_key(wire.NewKey(name))
+    await client.revoke_key("a")
+    await client.revoke_key("c")
+    outcome = await keys.show_all(client)
+    assert [line.split()[1] for line in outcome.lines] == ["NAME", "b"]
+    assert outcome.notes == ("Revoked keys are not shown (2); --json lists all.",)
+    assert [one["state"] for one in outcome.document["keys"]] == ["revoked", "active", "revoked"]
 
 
 @pytest.mark.parametrize(

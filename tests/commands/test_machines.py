@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from appliance.commands import machines
 from tests.admin.played import MACHINE
 
@@ -10,6 +12,7 @@ def test_a_healthy_machine_shows_its_models_and_another_why_it_is_not_used():
     assert lines[2].split() == ["box", "–", "loopback", "unused", "does", "not", "answer"]
 
 
+@pytest.mark.usefixtures("terminal")
 def test_many_models_are_cut_to_the_terminal():
     lines = machines.show([replace(MACHINE, models=tuple(f"model-{n}:70b-instruct" for n in range(20)))])
     assert len(lines[1]) == 80

@@ -16,13 +16,19 @@ async def test_nothing_is_set(client: Client):
         "embedding": "not set",
     }
     assert "127.0.0.1:11434" in outcome.lines[-1]
+    assert outcome.notes == ()
 
 
 async def test_set_and_unset_show_what_came_of_it(client: Client):
     outcome = await models.choose(client, "fast", "qwen3:4b")
     assert whys(outcome.lines)["fast"] == "set, but no healthy machine has it"
+    assert outcome.notes == (
+        "Calls for the fast model are refused until a machine has it: ollama pull qwen3:4b, or"
+        " synapse model unset fast.",
+    )
     outcome = await models.choose(client, "fast", "smollm2")
     assert whys(outcome.lines)["fast"] == "set"
+    assert outcome.notes == ()
     assert [one["configured"] for one in outcome.document["roles"]] == [None, "smollm2", None, None]
     outcome = await models.unset(client, "fast")
     assert whys(outcome.lines)["fast"] == "not set: as full"

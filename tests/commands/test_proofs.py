@@ -12,6 +12,7 @@ from tests.admin.played import Daemon
 from tests.commands.conftest import Evidence
 
 
+@pytest.mark.usefixtures("terminal")
 async def test_list_is_newest_first_and_says_how_to_go_on(client: Client, listening: Daemon):
     listening.proofs.add(3)
     outcome = await proofs.show_all(client, 2, None)

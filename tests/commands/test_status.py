@@ -31,7 +31,7 @@ async def test_lanes_machines_mode_keys_and_last_calls(client: Client, listening
         "Synapse 0.1.0, up 3 h 12 min",
         "gateway   http://192.168.1.5:8787/v1",
         "mode      local, shield standard, active provider ollama",
-        "lanes     ollama ready (1 healthy)",
+        "lanes     ollama ready: full model smollm2:latest, 1 healthy",
         "keys      1 active, 0 expired, 0 revoked",
         "calls     1 in flight",
         "",
@@ -48,8 +48,9 @@ async def test_lanes_machines_mode_keys_and_last_calls(client: Client, listening
 
 async def test_a_fresh_installation_without_a_model(client: Client, listening: Daemon):
     listening.machines.machines = [replace(MACHINE, healthy=False, why="does not answer")]
+    listening.default_model, listening.lane_problem = None, "no machine that runs models is reachable"
     lines = (await status.show(client, NOW)).lines
-    assert "lanes     ollama not ready (0 healthy)" in lines
+    assert "lanes     ollama not ready: no machine that runs models is reachable" in lines
     assert lines[-1].endswith("unused  does not answer")
 
 
@@ -57,7 +58,18 @@ def test_a_lane_outside_has_no_machines():
     lane = wire.Lane("openai", local=False, ready=True, machines=0)
     summary = status._summary(
         wire.Status(
-            "1", "2026-11-29T18:00:00.000Z", "cloud", "u", "off", "openai", (lane,), (), wire.KeyCount(0, 0, 0), 0, ()
+            version="1",
+            pid=1,
+            started="2026-11-29T18:00:00.000Z",
+            app_mode="cloud",
+            base_url="u",
+            shield_mode="off",
+            active_provider="openai",
+            lanes=(lane,),
+            machines=(),
+            keys=wire.KeyCount(0, 0, 0),
+            calls_in_flight=0,
+            last_calls=(),
         ),
         NOW,
     )

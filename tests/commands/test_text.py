@@ -1,3 +1,5 @@
+import io
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,15 +15,22 @@ class TestTable:
     def test_columns_are_aligned(self):
         assert text.table(("ID", "NAME"), [("a", "x"), ("long-id", "")]) == ("ID       NAME", "a        x", "long-id")
 
+    @pytest.mark.usefixtures("terminal")
     def test_what_is_too_wide_is_cut_and_says_so(self):
         lines = text.table(("ID", "NAME"), [("i" * 30, "n" * 100)], whole=(0,))
         assert lines[1] == "i" * 30 + "  " + "n" * 47 + "…"
         assert len(lines[1]) == 80
 
+    @pytest.mark.usefixtures("terminal")
     def test_the_widest_is_cut_first(self):
         lines = text.table(("A", "B"), [("a" * 20, "b" * 100)])
         assert lines[1] == "a" * 20 + "  " + "b" * 57 + "…"
 
+    def test_where_nobody_looks_nothing_is_cut(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(text, "available", lambda: None)
+        assert text.table(("A", "B"), [("a" * 200, "b" * 300)])[1] == "a" * 200 + "  " + "b" * 300
+
+    @pytest.mark.usefixtures("terminal")
     def test_what_must_be_whole_is_whole_even_where_it_does_not_fit(self):
         assert text.table(("ID",), [("i" * 100,)], whole=(0,))[1] == "i" * 100
 
@@ -32,11 +41,33 @@ class TestTable:
     def test_combining_marks_take_none(self):
         assert text.table(("N", "X"), [("e\u0301", "1")])[1] == "e\u0301  1"
 
-    @given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5))
-    def test_never_wider_than_80_nor_anything_that_a_terminal_obeys(self, rows: list[tuple[str, str, str]]):
-        for line in text.table(("ONE", "TWO", "THREE"), rows):
-            assert len(line) <= 80 or not line.isascii()
+    @given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5), st.integers(20, 200))
+    def test_never_wider_than_the_terminal_nor_anything_that_it_obeys(
+        self, rows: list[tuple[str, str, str]], columns: int
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "available", lambda: columns)
+            lines = text.table(("ONE", "TWO", "THREE"), rows)
+        for line in lines:
+            assert len(line) <= columns or not line.isascii()
             assert line.isprintable()
+
+
+class TestAvailable:
+    @pytest.fixture(autouse=True)
+    def columns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "123")
+
+    def test_a_terminal_has_its_columns(self, monkeypatch: pytest.MonkeyPatch):
+        terminal = io.StringIO()
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stdout", terminal)
+        assert text.available() == 123
+
+    @pytest.mark.parametrize("stdout", [io.StringIO(), None], ids=["a file", "closed"])
+    def test_anything_else_has_none(self, stdout: io.StringIO | None, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert text.available() is None
 
 
 @pytest.mark.parametrize(

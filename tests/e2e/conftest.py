@@ -1,8 +1,19 @@
+import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from tests.e2e.installation import Engine, Installation
+
+
+@pytest.fixture(params=[()])
+def programs(request: pytest.FixtureRequest) -> None:
+    """Programs that a test runs: their absence skips it here, and is a failure in CI."""
+    missing = [name for name in request.param if shutil.which(name) is None]
+    if missing and "CI" not in os.environ:
+        pytest.skip(f"needs {', '.join(missing)}")
+    assert not missing
 
 
 @pytest.fixture(scope="session")

@@ -86,6 +86,8 @@ def test_sigusr1_shows_what_it_is_waiting_for(installation: Installation):
     assert httpx.get(f"{installation.base}/healthz", trust_env=False).status_code == 200
 
 
+@pytest.mark.parametrize("programs", [("curl",)], indirect=True)
+@pytest.mark.usefixtures("programs")
 def test_a_body_of_100_mb(installation: Installation, tmp_path: Path):
     large = tmp_path / "large.json"
     with large.open("wb") as file:

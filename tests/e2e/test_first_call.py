@@ -119,7 +119,7 @@ def test_the_sdks_own_errors(installation: Installation, client: openai.OpenAI, 
         client.chat.completions.create(model="agent:nobody", messages=QUESTION)
     assert unknown.value.code == "model_not_found"
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model="pulse-auto", messages=QUESTION, n=2)
+        client.chat.completions.create(model="pulse-auto", messages=QUESTION, n=9)
     assert refused.value.param == "n"
     stranger = openai.OpenAI(base_url=f"{installation.base}/v1", api_key="sk_live_wrong", http_client=tap.http)
     with pytest.raises(openai.AuthenticationError):
@@ -140,6 +140,8 @@ def curl(installation: Installation, body: bytes, tmp_path: Path) -> tuple[bytes
     return done.stdout, headers["x-pulse-proof"]
 
 
+@pytest.mark.parametrize("programs", [("curl",)], indirect=True)
+@pytest.mark.usefixtures("programs")
 def test_curl_whole(installation: Installation, tmp_path: Path):
     body = json.dumps({"model": "pulse-auto", "messages": QUESTION, "max_tokens": 12}).encode()
     answer, proof_id = curl(installation, body, tmp_path)
@@ -147,6 +149,8 @@ def test_curl_whole(installation: Installation, tmp_path: Path):
     assert said["response"]["sha256"] == sha256(answer)
 
 
+@pytest.mark.parametrize("programs", [("curl",)], indirect=True)
+@pytest.mark.usefixtures("programs")
 def test_curl_streamed(installation: Installation, tmp_path: Path):
     body = json.dumps({"model": "pulse-auto", "messages": QUESTION, "max_tokens": 12, "stream": True}).encode()
     answer, proof_id = curl(installation, body, tmp_path)

@@ -27,6 +27,8 @@ def run(installation: Installation, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("programs", [("curl",)], indirect=True)
+@pytest.mark.usefixtures("programs")
 def test_curl(installation: Installation):
     said = run(installation, "bash", "-c", program("routing_decision.sh", installation)).lower()
     assert "x-pulse-provider: ollama" in said
@@ -34,6 +36,8 @@ def test_curl(installation: Installation):
     assert "x-pulse-proof: prf_" in said
 
 
+@pytest.mark.parametrize("programs", [("node",)], indirect=True)
+@pytest.mark.usefixtures("programs")
 def test_typescript_in_node(installation: Installation, tmp_path: Path):
     file = tmp_path / "example.mjs"
     file.write_text(program("routing_decision.mjs", installation))

@@ -91,6 +91,8 @@ def test_the_first_start_prints_what_to_paste_and_a_verified_answer(first: Start
     assert answer.status_code == 200
 
 
+@pytest.mark.parametrize("programs", [("curl",)], indirect=True)
+@pytest.mark.usefixtures("programs")
 def test_its_curl_line_works_as_it_is(first: Started):
     command = first.text[first.text.index("  curl ") : first.text.index("Started in")]
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=True)

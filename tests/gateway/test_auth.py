@@ -29,6 +29,24 @@ async def test_no_key_and_wrong_keys(gateway: Box, method: str, path: str, key: 
     assert "synapse key create" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("headers", "sentence"),
+    [
+        ({}, "No API key was sent."),
+        ({"authorization": "sk_live_x"}, "The Authorization header does not begin with `Bearer `."),
+        ({"authorization": "Basic c2s6eA=="}, "The Authorization header does not begin with `Bearer `."),
+        ({"authorization": "Bearer sk_live_x"}, "No valid API key."),
+        ({"authorization": "Bearer " + "x" * 5000}, "No valid API key."),
+        ({"authorization": "Basic c2s6eA==", "x-api-key": "sk_live_x"}, "No valid API key."),
+    ],
+)
+async def test_what_is_wrong_is_said(gateway: Box, headers: dict[str, str], sentence: str):
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        answer = await http.get("/v1/models", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json()["error"]["message"].startswith(sentence + " Send `Authorization: Bearer sk_live_…`;")
+
+
 async def test_a_revoked_key_is_refused_on_the_next_request(gateway: Box):
     made = await gateway.admin.create_key(wire.NewKey("gone"))
     assert (await ask(gateway, "POST", CHAT, made.secret)).status_code == 200

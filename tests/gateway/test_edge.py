@@ -33,6 +33,25 @@ async def test_an_unknown_path_names_the_near_one(gateway: Box, path: str, near:
     assert f"Did you mean {near}?" in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "advice"),
+    [
+        ("GET", "/", "Clients take the base URL with /v1; GET /v1/models lists what there is."),
+        ("GET", "/v1", "a client adds the path, such as /chat/completions."),
+        ("POST", "/v1/responses", "Set the client to chat completions: POST /v1/chat/completions."),
+        ("POST", "/v1/messages", "Set the client to chat completions: POST /v1/chat/completions."),
+        ("POST", "/v1/completions", "Set the client to chat completions: POST /v1/chat/completions."),
+        ("POST", "/v1/v1/embeddings", "There is no embedding model here yet."),
+    ],
+)
+async def test_a_path_of_another_dialect_says_what_to_do_instead(gateway: Box, method: str, path: str, advice: str):
+    answer = await gateway.http.request(method, path)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (404, "not_found")
+    assert error["message"].startswith(f"{path.replace('/v1/v1', '/v1')} is not served by this version. ")
+    assert error["message"].endswith(advice)
+
+
 async def test_a_path_like_no_other_gets_the_list(gateway: Box):
     answer = await gateway.http.post("/completely/else")
     assert CHAT in answer.json()["error"]["message"]
@@ -78,6 +97,16 @@ async def test_an_unexpected_failure_shows_nothing(
     assert answer.headers["x-request-id"] in caplog.text
     monkeypatch.undo()
     assert (await gateway.chat()).status_code == 200
+
+
+async def test_a_call_for_a_model_that_nobody_has_is_not_to_be_tried_again(
+    gateway: Box, caplog: pytest.LogCaptureFixture
+):
+    await gateway.admin.set_model("full", "absent")
+    answer = await gateway.chat()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "local_lane_unavailable")
+    assert answer.headers["x-should-retry"] == "false"
+    assert f"call {answer.headers['x-pulse-proof']} refused: local_lane_unavailable" in caplog.messages
 
 
 async def test_a_client_that_leaves_while_it_sends_its_body_harms_nothing(gateway: Box):

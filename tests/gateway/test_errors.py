@@ -19,6 +19,7 @@ TABLE = [
     ("AddressNotSupported", 501, "address_not_supported", "invalid_request_error"),
     ("ProviderNotAllowed", 403, "provider_not_allowed", "permission_error"),
     ("LocalLaneUnavailable", 503, "local_lane_unavailable", "api_error"),
+    ("ModelAbsent", 503, "local_lane_unavailable", "api_error"),
     ("ContextLengthExceeded", 400, "context_length_exceeded", "invalid_request_error"),
     ("Overloaded", 503, "overloaded", "api_error"),
     ("UpstreamFailed", 502, "upstream_error", "api_error"),
@@ -52,10 +53,16 @@ def test_every_kind_of_call_error_has_a_row():
     assert {kind.__name__ for kind in kinds} - {"CallError"} == {row[0] for row in TABLE}
 
 
-@pytest.mark.parametrize("name", ["LocalLaneUnavailable", "Overloaded", "StorageUnavailable"])
+@pytest.mark.parametrize("name", ["LocalLaneUnavailable", "ModelAbsent", "Overloaded", "StorageUnavailable"])
 def test_what_may_pass_says_when_to_come_back(name: str):
     headers = dict(errors.reply(made(name), "openai").headers)
     assert int(headers[b"retry-after"]) > 0
+
+
+@pytest.mark.parametrize("name", [row[0] for row in TABLE])
+def test_only_where_nobody_has_the_model_an_sdk_is_told_not_to_try_again(name: str):
+    headers = dict(errors.reply(made(name), "openai").headers)
+    assert headers.get(b"x-should-retry") == (b"false" if name == "ModelAbsent" else None)
 
 
 def test_headers_that_go_with_a_status():

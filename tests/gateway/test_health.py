@@ -15,10 +15,26 @@ async def test_a_machine_without_a_model_is_not_ready(tmp_path: Path):
     async with ollama_double(models=[]) as empty, box(tmp_path / "state", empty.url) as gateway:
         ready = await gateway.http.get("/readyz")
         assert ready.status_code == 503
-        assert ready.json()["checks"]["lane"] != "ok"
+        assert ready.json()["checks"]["lane"] == "no machine has a model that answers chats"
         assert (await gateway.http.get("/healthz")).status_code == 200
 
 
 async def test_a_machine_that_has_not_the_configured_model_is_not_ready(gateway: Box):
     await gateway.admin.set_model("full", "absent")
-    assert (await gateway.http.get("/readyz")).status_code == 503
+    ready = await gateway.http.get("/readyz")
+    assert ready.status_code == 503
+    assert ready.json()["checks"]["lane"] == "no machine that is reachable has the full model 'absent'"
+
+
+async def test_a_machine_that_is_not_there_is_not_ready(tmp_path: Path):
+    async with box(tmp_path / "state", "http://127.0.0.1:1") as gateway:
+        ready = await gateway.http.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.json()["checks"]["lane"] == "no machine that runs models is reachable"
+
+
+async def test_the_storage_is_asked_by_writing_to_it(gateway: Box):
+    log = gateway.state_dir / "synapse.db-wal"
+    before = log.stat().st_size
+    assert (await gateway.http.get("/readyz")).status_code == 200
+    assert log.stat().st_size > before

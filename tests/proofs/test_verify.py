@@ -55,6 +55,27 @@ def test_bad_outweighs_missing_and_good(signed: Signed, keys: bytes) -> None:
     assert report.statement.startswith("At least one check is bad")
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"error":"There is no certificate here.","code":"not_found"}',
+        b'{"error": {"message": "No valid API key.", "type": "authentication_error", "code": "x", "param": null}}',
+    ],
+)
+def test_an_error_answer_that_was_saved_instead_is_named(data: bytes, keys: bytes) -> None:
+    report = verify({"cert.json": data}, keys)
+    assert statuses(report) == [("profile", "bad"), ("keys", "missing"), ("signature", "missing")]
+    assert report.checks[0].text == (
+        "This is an error that the gateway answered with, not a certificate: look into the file."
+    )
+    assert report.exit_code == 1
+
+
+@pytest.mark.parametrize("data", [b"{}", b'["error"]', b'"error"', b"error"])
+def test_any_other_file_is_not_taken_for_one(data: bytes, keys: bytes) -> None:
+    assert "gateway" not in verify({"cert.json": data}, keys).checks[0].text
+
+
 def test_no_file_is_no_success(keys: bytes) -> None:
     with pytest.raises(ProofError, match="no certificate"):
         verify({}, keys)

@@ -1,4 +1,5 @@
 import asyncio
+import logging
 import sqlite3
 from pathlib import Path
 
@@ -85,6 +86,32 @@ async def test_a_locked_file_refuses_the_write(tmp_path: Path, monkeypatch: pyte
     other.close()
     assert await database.write(_insert("a")) == 1
     await database.close()
+
+
+async def test_a_fault_of_the_storage_is_logged_when_it_begins_and_when_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO, "appliance.store.database")
+    monkeypatch.setattr("appliance.store.database.BUSY_TIMEOUT_MS", 10)
+    database = await Database.open(tmp_path / "synapse.db")
+    other = sqlite3.connect(tmp_path / "synapse.db", isolation_level=None)
+    for round_ in ("a", "b"):
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(3):
+            with pytest.raises(StorageUnavailable):
+                await database.write(_insert(round_))
+        other.execute("ROLLBACK")
+        for number in range(3):
+            await database.write(_insert(f"{round_}{number}"))
+    with pytest.raises(sqlite3.IntegrityError):  # the caller's error, which says nothing of the storage
+        await database.write(_insert("a0"))
+    other.close()
+    await database.close()
+    fault = (
+        "the storage takes no writes, so that calls are refused: The call could not be recorded (database is locked)."
+    )
+    over = "the storage takes writes again"
+    assert [(one.levelname, one.message) for one in caplog.records] == [("ERROR", fault), ("INFO", over)] * 2
 
 
 async def test_a_cancelled_caller_does_not_stop_the_writer(database: Database):

@@ -1,3 +1,5 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,21 @@ def test_a_file_of_another_length_is_refused(tmp_path: Path):
     path.chmod(0o600)
     with pytest.raises(StateError, match="5 bytes"):
         Sealer.load(tmp_path, {})
+
+
+def test_a_start_that_was_interrupted_leaves_no_half_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StateError) as caught:
+        Sealer.load(tmp_path, {})
+    assert caught.value.advice == "Free disk space there."
+    assert not (tmp_path / "secret.key").exists()
+    monkeypatch.undo()
+    sealed = Sealer.load(tmp_path, {}).seal("name", b"secret")
+    assert Sealer.load(tmp_path, {}).open("name", sealed) == b"secret"
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.key"]
 
 
 def test_a_directory_that_is_not_there_is_told(tmp_path: Path):
