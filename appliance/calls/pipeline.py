@@ -17,6 +17,7 @@ from appliance.calls.local import LocalLane, LocalRun
 from appliance.calls.policy import Policy, fingerprint
 from appliance.calls.record import Course, certificate, ledger_row
 from appliance.calls.routing import decide
+from appliance.cluster.scheduler import Scheduler
 from appliance.dialects.chat import Event
 from appliance.errors import LocalLaneUnavailable, UnknownAgent
 from appliance.ids import Clock, Ids
@@ -49,6 +50,11 @@ class Parts:
 class Pipeline:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Which machine has how many calls in flight."""
+        return self._parts.local.scheduler
 
     async def open(self, call: Call) -> "Exchange":
         """Accept a call: its address is served and its intent is durable when this returns.

@@ -29,6 +29,17 @@ async def newest_certificate(gateway: Box) -> dict[str, Any]:
     return signed(row).payload
 
 
+async def nothing_is_left(gateway: Box) -> None:
+    """No call, no slot of a machine and no task of a call outlives the call; its intent is closed."""
+    await until(lambda: gateway.app.drain.in_flight == 0)
+    scheduler = gateway.app.pipeline.scheduler
+    assert [scheduler.in_flight(machine.id) for machine in gateway.app.registry.snapshot()] == [0]
+    own = ("Serving", "_pump", "with_pauses", "_until_gone", "Event.wait")
+    left = [repr(task.get_coro()) for task in asyncio.all_tasks() if any(name in repr(task.get_coro()) for name in own)]
+    assert left == []
+    assert await gateway.read(certificates.open_intents) == []
+
+
 # What the machine does, when nothing of its answer has been forwarded: status, code, ending.
 BEFORE_CONTENT: dict[str, tuple[Script, int, str, str]] = {
     "server error": (refuses(500, "llama runner process has terminated"), 502, "upstream_error", "failed"),
@@ -62,7 +73,7 @@ async def test_a_fault_before_any_content(gateway: Box, ollama: OllamaDouble, na
     assert said["egress"]["attempts"] == 1
     row = await gateway.ledger(proof_id)
     assert (row.ending, row.questions_milli) == (ending, 0)
-    assert gateway.app.drain.in_flight == 0
+    await nothing_is_left(gateway)
     ollama.default = answers("Hello")
     assert (await gateway.chat()).status_code == 200
 
@@ -93,6 +104,7 @@ async def test_a_fault_in_the_middle_of_a_stream(gateway: Box, ollama: OllamaDou
         "textSha256": sha256("Hel"),
     }
     assert (await gateway.ledger(answer.headers["x-pulse-proof"])).ending == "failed"
+    await nothing_is_left(gateway)
 
 
 @pytest.mark.parametrize("name", IN_THE_MIDDLE)
@@ -100,7 +112,12 @@ async def test_a_fault_in_the_middle_of_a_whole_answer(gateway: Box, ollama: Oll
     ollama.default = IN_THE_MIDDLE[name]
     answer = await gateway.chat()
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_error")
-    assert "textSha256" not in (await gateway.certificate(answer.headers["x-pulse-proof"]))["response"]
+    proof_id = answer.headers["x-pulse-proof"]
+    said = await gateway.certificate(proof_id)
+    assert said["response"] == {"ending": "failed", "status": 502, "sha256": sha256(answer.content)}
+    assert (said["egress"]["attempts"], len(ollama.received)) == (1, 1)
+    assert (await gateway.ledger(proof_id)).ending == "failed"
+    await nothing_is_left(gateway)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -184,7 +201,7 @@ async def leave(gateway: Box, ollama: OllamaDouble, *, stream: bool, after: Call
     writer.close()
     await writer.wait_closed()
     await until(lambda: ollama.left == 1, 1.0)  # gateway.md, "Streaming": within 1 s, in every phase
-    await until(lambda: gateway.app.drain.in_flight == 0)
+    await nothing_is_left(gateway)
 
 
 @pytest.mark.parametrize("stream", [False, True])
