@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -16,8 +17,16 @@ class ClientGone(Exception):
 Header = tuple[bytes, bytes]
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The request's body, at most `limit` bytes.
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request's body as it was received, and the hex SHA-256 of it."""
+
+    content: bytes
+    sha256: str
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> Body:
+    """The request's body, at most `limit` bytes, hashed as it comes: a large one at once would hold others up.
 
     Raises:
         BodyTooLarge: as soon as the limit is known to be passed; the rest is not read.
@@ -31,6 +40,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     if announced.isdigit() and int(announced) > limit:
         raise _too_large(limit)
     chunks: list[bytes] = []
+    digest = hashlib.sha256()
     size = 0
     while True:
         message = await receive()
@@ -38,11 +48,12 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
             raise ClientGone
         chunk: bytes = message.get("body", b"")
         chunks.append(chunk)
+        digest.update(chunk)
         size += len(chunk)
         if size > limit:
             raise _too_large(limit)
         if not message.get("more_body", False):
-            return b"".join(chunks)
+            return Body(b"".join(chunks), digest.hexdigest())
 
 
 def _too_large(limit: int) -> BodyTooLarge:
