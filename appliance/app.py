@@ -15,6 +15,7 @@ from appliance.admin import api
 from appliance.admin.service import Facts, Service
 from appliance.admin.service import Parts as AdminParts
 from appliance.admin.views import ActivityView, MachineView, ProofView
+from appliance.calls.backlog import Backlog
 from appliance.calls.live_policy import LivePolicy
 from appliance.calls.local import LocalLane
 from appliance.calls.pipeline import Parts, Pipeline
@@ -46,6 +47,9 @@ from appliance.store.sealing import Sealer
 _log = logging.getLogger(__name__)
 
 DISTRIBUTION = "synapse-appliance"
+
+SLACK_SECONDS = 5.0
+"""Beyond the total limit of a call, which the lane watches itself and names when it is passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,11 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
         await reload_policy()
         version = installed_version(DISTRIBUTION)
         limits = settings.timeouts
+        backlog = Backlog(database)
+        stack.push_async_callback(backlog.stop)
         pipeline = Pipeline(
             Parts(
+                backlog=backlog,
                 database=database,
                 notary=notary,
                 policy=policy,
@@ -111,11 +118,16 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
         drain, auth, started = Drain(), Authenticator(database, clock), clock()
         families = routes.Families(
             chat_completions=ChatCompletions(
-                auth, pipeline, drain, clock=clock, max_body_bytes=settings.gateway.max_body_mb * 1024 * 1024
+                auth,
+                pipeline,
+                drain,
+                clock=clock,
+                max_body_bytes=settings.gateway.max_body_mb * 1024 * 1024,
+                limit_seconds=limits.total + SLACK_SECONDS,
             ),
             models=Models(auth, full_model=lambda: policy().local.for_tier("full"), created=int(started.timestamp())),
             proofs=Proofs(auth, database),
-            health=Health(database, lambda: _lane_problem(policy(), registry.snapshot())),
+            health=Health(database, drain, lambda: _lane_problem(policy(), registry.snapshot())),
         )
 
         def facts() -> Facts:

@@ -8,6 +8,7 @@ SynapseError
 ├── ProofError           a certificate, key file or log is not what it must be
 └── CallError            a call ends without an answer; `code` decides its HTTP status
     ├── BadRequest, NotFound, MethodNotAllowed, BodyTooLarge       the request itself
+    │       └── AmbiguousLength                                    of BadRequest: two lengths
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
@@ -67,6 +68,10 @@ class CallError(SynapseError):
 
 class BadRequest(CallError):
     code = "invalid_request_error"
+
+
+class AmbiguousLength(BadRequest):
+    """The request can be read in two ways, and so can what follows it on its connection."""
 
 
 class NotFound(CallError):

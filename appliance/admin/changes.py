@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from appliance.admin import shapes, wire
+from appliance.cluster.machine import leaves_the_building
 from appliance.errors import AdminError
 from appliance.ids import Ids, digest
 from appliance.store import audit, defaults, keys, live_settings, users, workspaces
@@ -187,7 +188,7 @@ def _clean_model(name: str) -> str:
         raise wire.InvalidInput(
             "That is no model's name.", advice="synapse model list shows the models that the machines have."
         )
-    if name.endswith((":cloud", "-cloud")):
+    if leaves_the_building(name, None):
         raise wire.InvalidInput(
             f"{name} runs on Ollama's own cloud, and the local lane never leaves the building.",
             advice="Choose a model that a machine of this installation has.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from appliance.calls import address as addresses
 from appliance.calls.address import Address
+from appliance.calls.backlog import Backlog
 from appliance.calls.call import Call, Ending
 from appliance.calls.estimate import measure
 from appliance.calls.local import LocalLane, LocalRun
@@ -19,7 +20,7 @@ from appliance.calls.record import Course, certificate, ledger_row
 from appliance.calls.routing import decide
 from appliance.cluster.scheduler import Scheduler
 from appliance.dialects.chat import Event
-from appliance.errors import LocalLaneUnavailable, UnknownAgent
+from appliance.errors import LocalLaneUnavailable, StorageUnavailable, UnknownAgent
 from appliance.ids import Clock, Ids
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.proofs.notary import Notary
@@ -41,6 +42,7 @@ class Parts:
     notary: Notary
     policy: Callable[[], Policy]
     local: LocalLane
+    backlog: Backlog
     clock: Clock
     ids: Ids
     version: str
@@ -138,14 +140,28 @@ class Exchange:
                 yield event
 
     async def close(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
-        """End the call: its certificate and ledger row are durable when this returns. Only the first call counts.
+        """End the call: its certificate and ledger row are durable when this returns. Only one ending counts.
 
         Raises:
-            StorageUnavailable: neither was written; the next start closes the call as `failed`.
+            StorageUnavailable: neither was written, and the call may be ended otherwise.
         """
         if self._closed:
             return
         self._closed = True
+        try:
+            await self._parts.database.write(self._ended(ending, status, response_sha256))
+        except StorageUnavailable:
+            self._closed = False
+            raise
+
+    def close_later(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
+        """End a call whose ending the storage does not take now: it is written as soon as it does."""
+        if not self._closed:
+            self._closed = True
+            self._parts.backlog.add(self._ended(ending, status, response_sha256))
+
+    def _ended(self, ending: Ending, status: int | None, response_sha256: str) -> Callable[[sqlite3.Connection], None]:
+        """What writes this ending, from what is known now."""
         course, proof_id = self._course, self._intent.id
         course.broke_off()
         evidence = certificate(
@@ -164,4 +180,4 @@ class Exchange:
             self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
             ledger.insert(conn, row)
 
-        await self._parts.database.write(record)
+        return record

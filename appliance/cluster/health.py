@@ -190,7 +190,7 @@ def _parameters(size: object) -> int:
         return 0
     try:
         return round(float(match[1]) * {"": 1, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[match[2]])
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0
 
 

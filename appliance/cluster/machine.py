@@ -72,8 +72,8 @@ def canonical(model: str) -> str:
 
 def leaves_the_building(name: str, remote_host: str | None) -> bool:
     """Whether a tag is served by Ollama's own cloud: never local (cluster.md, last section)."""
-    tag = name.rpartition(":")[2]
-    return bool(remote_host) or tag == "cloud" or tag.endswith("-cloud") or name.endswith("-cloud")
+    plain = name.strip().casefold()  # Ollama reads the suffix in any case
+    return bool(remote_host) or plain.endswith((":cloud", "-cloud"))
 
 
 def default_model(machines: tuple[Machine, ...]) -> str | None:

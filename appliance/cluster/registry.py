@@ -46,7 +46,13 @@ class Registry:
             await self._probe(machine_id)
 
     async def _probe(self, machine_id: str) -> None:
-        self._set(await self._prober.probe(self._machines[machine_id]))
+        machine = self._machines[machine_id]
+        try:
+            found = await self._prober.probe(machine)
+        except Exception as error:  # whatever a machine sends, the next probe has to come
+            _log.error("the probe of machine %s failed: %s", machine.name, type(error).__name__)
+            found = machine.failed("it does not answer like Ollama")
+        self._set(found)
 
     def _set(self, machine: Machine) -> None:
         before = self._machines[machine.id]

@@ -9,6 +9,9 @@ from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import EvidenceMissing, Outcome
 
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""A certificate has some kilobytes."""
+
 KEYS_FILE = "keys.json"
 """Where the daemon keeps its public keys, in the state directory."""
 
@@ -70,7 +73,16 @@ def _own_keys(path: Path) -> tuple[bytes | None, str | None, str]:
 
 def _read(name: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        if name == "-":
+            if sys.stdin is None:
+                raise OSError(0, "there is no standard input")
+            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise OSError(0, f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB")
+        return data
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file has such a name"
         raise EvidenceMissing(

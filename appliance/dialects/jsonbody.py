@@ -12,6 +12,9 @@ from appliance.dialects.chat import DialectError
 MAX_DEPTH = 200
 """Levels of nesting. orjson writes 254, and what is accepted here must be writable again inside a larger body."""
 
+MAX_BRACKETS = 1_000_000
+"""Open brackets and braces, those in strings too: each may cost a hundred bytes, and no model reads as many."""
+
 _PLAIN = {
     "no low surrogate in string": "a string holds a lone surrogate",
     "invalid low surrogate in string": "a string holds a lone surrogate",
@@ -27,6 +30,9 @@ def load_object(body: bytes) -> dict[str, object]:
     """The object that `body` is (RFC 8259). Raises DialectError, and nothing else, for any other bytes."""
     if not body or body.isspace():
         raise DialectError("The request body is empty.")
+    brackets = body.count(b"[") + body.count(b"{")
+    if brackets > MAX_BRACKETS:
+        raise DialectError(f"The request body has too many brackets: more than {MAX_BRACKETS}.")
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -35,7 +41,7 @@ def load_object(body: bytes) -> dict[str, object]:
         raise DialectError("The request body must be a JSON object.")
     loaded = cast("dict[str, object]", value)
     # Counting is cheap and settles nearly every body: no bracket, no level.
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and nested_deeper(loaded, MAX_DEPTH):
+    if brackets > MAX_DEPTH and nested_deeper(loaded, MAX_DEPTH):
         _refuse_depth()
     return loaded
 

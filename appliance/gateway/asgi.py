@@ -70,7 +70,7 @@ PATIENCE_SECONDS = 120.0
 class Reply:
     """One HTTP answer. Knows the SHA-256 of the body bytes that it has handed over so far.
 
-    Writing raises `ClientGone` where the client takes nothing for PATIENCE_SECONDS.
+    Writing raises `ClientGone` where the client takes nothing for `patience` seconds.
     """
 
     def __init__(self, send: Send) -> None:
@@ -78,6 +78,7 @@ class Reply:
         self._digest = hashlib.sha256()
         self.started = False
         self.ended = False
+        self.patience = PATIENCE_SECONDS
 
     def sha256_with(self, last: bytes = b"") -> str:
         """Hex SHA-256 of the whole body if `last` is its end."""
@@ -96,7 +97,7 @@ class Reply:
 
     async def _hand_over(self, message: Message) -> None:
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(self.patience):
                 await self._send(message)
         except TimeoutError as error:
             raise ClientGone from error

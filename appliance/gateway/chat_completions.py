@@ -29,13 +29,21 @@ class ChatCompletions:
     """An ASGI application for this one route. Errors before the call is accepted are raised as `CallError`."""
 
     def __init__(
-        self, auth: Authenticator, pipeline: Pipeline, drain: Drain, *, clock: Clock, max_body_bytes: int
+        self,
+        auth: Authenticator,
+        pipeline: Pipeline,
+        drain: Drain,
+        *,
+        clock: Clock,
+        max_body_bytes: int,
+        limit_seconds: float,
     ) -> None:
         self._auth = auth
         self._pipeline = pipeline
         self._drain = drain
         self._clock = clock
         self._max_body_bytes = max_body_bytes
+        self._limit_seconds = limit_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         received = self._clock()
@@ -55,7 +63,15 @@ class ChatCompletions:
         with self._drain.call() as stopping:
             exchange = await self._pipeline.open(call)
             wire = _OpenAIWire(exchange.proof_id, int(received.timestamp()), asked)
-            await Serving(exchange, wire, Reply(send), stream=asked.stream, stopping=stopping).run(receive)
+            serving = Serving(
+                exchange,
+                wire,
+                Reply(send),
+                stream=asked.stream,
+                stopping=stopping,
+                limit_seconds=self._limit_seconds,
+            )
+            await serving.run(receive)
 
 
 async def _parse(content: bytes) -> request.Request:

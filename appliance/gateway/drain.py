@@ -1,10 +1,14 @@
 """Counts the calls in flight, so that the daemon can stop without cutting an answer in two."""
 
 import asyncio
+import contextlib
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from appliance.errors import Overloaded
+
+END_SECONDS = 4.0
+"""How long calls that were told to end may take for it."""
 
 
 class Drain:
@@ -16,6 +20,11 @@ class Drain:
         self._idle = asyncio.Event()
         self._idle.set()
         self._stop = asyncio.Event()
+
+    @property
+    def closing(self) -> bool:
+        """Whether new calls are refused."""
+        return self._closing
 
     @property
     def in_flight(self) -> int:
@@ -47,4 +56,6 @@ class Drain:
                 await self._idle.wait()
         except TimeoutError:
             self._stop.set()
-            await self._idle.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):
+                    await self._idle.wait()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from appliance.errors import CallError, MethodNotAllowed, NotFound
+from appliance.errors import AmbiguousLength, CallError, MethodNotAllowed, NotFound
 from appliance.gateway import errors
 from appliance.gateway.asgi import ClientGone, Reply
 from appliance.gateway.errors import InternalError, Shape
@@ -62,6 +62,7 @@ class Edge:
             await Reply(reply).whole(200, b"")
             return
         try:
+            _refuse_two_lengths(scope)
             # With an app in the scope the router raises its refusals instead of answering them in plain text.
             await self._router({**scope, "path": path, "app": self}, body, reply)
         except ClientGone:
@@ -95,6 +96,15 @@ class Edge:
         near = difflib.get_close_matches(path, self._paths, n=1, cutoff=0.75)
         advice = f"Did you mean {near[0]}?" if near else "This gateway serves " + ", ".join(self._paths) + "."
         return NotFound("There is nothing at this path.", advice=advice)
+
+
+def _refuse_two_lengths(scope: Scope) -> None:
+    """Raises `AmbiguousLength`: a proxy in front that believes the other one sees other requests (RFC 9112, 6.3)."""
+    names = {name for name, _ in scope["headers"]}
+    if {b"content-length", b"transfer-encoding"} <= names:
+        raise AmbiguousLength(
+            "The request has two lengths.", advice="Send Content-Length or Transfer-Encoding, not both."
+        )
 
 
 class _Body:

@@ -7,7 +7,15 @@ from typing import Literal
 import orjson
 
 from appliance.dialects.openai import errors as openai
-from appliance.errors import BodyTooLarge, CallError, ModelAbsent, UpstreamFailed, UpstreamTimeout
+from appliance.errors import (
+    AmbiguousLength,
+    BodyTooLarge,
+    CallError,
+    ModelAbsent,
+    StorageUnavailable,
+    UpstreamFailed,
+    UpstreamTimeout,
+)
 
 Shape = Literal["openai", "native"]
 """Whose error form a route speaks."""
@@ -75,8 +83,8 @@ def reply(error: CallError, shape: Shape) -> ErrorReply:
         headers.append((b"x-should-retry", b"false"))  # the SDKs' own word; they would wait for nothing
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
-    if isinstance(error, BodyTooLarge):
-        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    if isinstance(error, BodyTooLarge | AmbiguousLength):
+        headers.append((b"connection", b"close"))  # what follows on the connection is not read
     return ErrorReply(status, body(error, shape), tuple(headers))
 
 
@@ -91,4 +99,5 @@ def body(error: CallError, shape: Shape) -> bytes:
 
 def ending(error: CallError) -> Literal["refused", "failed"]:
     """How a call ended that ended with this error: by our decision, or because somebody broke."""
-    return "failed" if isinstance(error, UpstreamFailed | UpstreamTimeout | InternalError) else "refused"
+    broken = UpstreamFailed | UpstreamTimeout | StorageUnavailable | InternalError
+    return "failed" if isinstance(error, broken) else "refused"

@@ -28,6 +28,7 @@ async def with_pauses(source: AsyncGenerator[T, None], seconds: float) -> AsyncG
                 yield item
                 step = asyncio.ensure_future(anext(source))
         finally:
-            if not step.done():
-                step.cancel()
-                await asyncio.wait({step})
+            step.cancel()
+            await asyncio.wait({step})
+            if not step.cancelled():
+                step.exception()  # asked for, or asyncio would log it, with whatever a machine said

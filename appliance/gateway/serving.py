@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 KEEP_ALIVE_SECONDS = 10.0
 """Headers go with the first event or after this time; a comment line follows at every such pause."""
 
+LAST_WORDS_SECONDS = 2.0
+"""How long the last bytes of a call may take while the daemon stops."""
+
 SSE_HEADERS: tuple[Header, ...] = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
@@ -54,13 +57,24 @@ class Wire(Protocol):
 class Serving:
     """One call on the wire; use once."""
 
-    def __init__(self, exchange: Exchange, wire: Wire, reply: Reply, *, stream: bool, stopping: asyncio.Event) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        wire: Wire,
+        reply: Reply,
+        *,
+        stream: bool,
+        stopping: asyncio.Event,
+        limit_seconds: float,
+    ) -> None:
         self._exchange = exchange
         self._wire = wire
         self._reply = reply
         self._encoder = wire.stream() if stream else None
         self._stopping = stopping
+        self._limit_seconds = limit_seconds
         self._stopped: Ending | None = None
+        self._certified = False
 
     async def run(self, receive: Receive) -> None:
         """Answer the call, or end it when its client leaves or the daemon has to stop."""
@@ -68,9 +82,14 @@ class Serving:
         gone = asyncio.ensure_future(_until_gone(receive))
         stop = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({work, gone, stop}, return_when=asyncio.FIRST_COMPLETED)
+            watched = {work, gone, stop}
+            done, _ = await asyncio.wait(watched, timeout=self._limit_seconds, return_when=asyncio.FIRST_COMPLETED)
+            if done == {stop} and self._certified:
+                done, _ = await asyncio.wait({work, gone}, timeout=LAST_WORDS_SECONDS)
             if not work.done():
-                self._stopped = "cancelled" if gone.done() else "failed"
+                # A call that outlives every limit of the machine's is held up by a client that does not read.
+                self._stopped = "failed" if done == {stop} else "cancelled"
+                self._reply.patience = LAST_WORDS_SECONDS
                 work.cancel()
             await work
         finally:
@@ -104,7 +123,7 @@ class Serving:
             answer = [event async for event in events]
         ending = self._ending(answer)
         body = self._wire.whole(self._exchange, answer)
-        await self._exchange.close(ending, status=200, response_sha256=self._reply.sha256_with(body))
+        await self._certify(ending, self._reply.sha256_with(body))
         await self._reply.whole(200, body, self._headers(whole=True))
 
     async def _stream(self, encoder: StreamEncoder) -> None:
@@ -121,8 +140,17 @@ class Serving:
         ending = self._ending(finishes)
         await self._begin(encoder)
         tail = encoder.finish()
-        await self._exchange.close(ending, status=200, response_sha256=self._reply.sha256_with(tail))
+        await self._certify(ending, self._reply.sha256_with(tail))
         await self._reply.write(tail, last=True)
+
+    async def _certify(self, ending: Ending, sha256: str) -> None:
+        """From here on the certificate tells a success: a daemon that stops lets the last bytes go out."""
+        self._certified = True
+        try:
+            await self._exchange.close(ending, status=200, response_sha256=sha256)
+        except BaseException:
+            self._certified = False
+            raise
 
     def _ending(self, answer: list[Event]) -> Ending:
         """How the call ended. Raises `UpstreamFailed` where no answer has an end, which must not look like success."""
@@ -152,8 +180,7 @@ class Serving:
         else:
             refusal = errors.reply(error, self._wire.shape)
             status, headers, body = refusal.status, refusal.headers, refusal.body
-        if not isinstance(error, StorageUnavailable):
-            await self._close_quietly(ending, status, self._reply.sha256_with(body))
+        await self._close_quietly(ending, status, self._reply.sha256_with(body))
         if self._reply.started:
             await self._reply.write(body, last=True)
         else:
@@ -167,11 +194,11 @@ class Serving:
             await self._close_quietly(ending, status, self._reply.sha256_with())
 
     async def _close_quietly(self, ending: Ending, status: int | None, sha256: str) -> None:
-        """The call has failed already: a certificate that cannot be written is logged, and closed at the next start."""
+        """The call has failed already: an ending that cannot be written now is written later."""
         try:
             await self._exchange.close(ending, status=status, response_sha256=sha256)
-        except StorageUnavailable as error:
-            _log.error("the ending of call %s could not be recorded: %s", self._exchange.proof_id, error)
+        except StorageUnavailable:
+            self._exchange.close_later(ending, status=status, response_sha256=sha256)
 
     def _headers(self, *, whole: bool) -> Iterable[Header]:
         yield b"x-pulse-proof", self._exchange.proof_id.encode()

@@ -5,6 +5,7 @@ connection's own thread, so that the event loop never waits for the disk.
 """
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 from collections.abc import Callable
@@ -96,6 +97,11 @@ class Database:
             raise
         return cls(writer, readers)
 
+    @property
+    def failing(self) -> bool:
+        """Whether the newest write could not be made."""
+        return self._failing
+
     async def write(self, job: Job[T]) -> T:
         """Run `job` inside the next transaction and return its result after the commit.
 
@@ -115,7 +121,7 @@ class Database:
         reader = await self._idle.get()
         try:
             return await reader.run(query)
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise StorageUnavailable(
                 f"The database cannot be read ({error}).", advice="Check the disk of the state directory."
             ) from error
@@ -174,7 +180,8 @@ def _transaction(conn: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
         conn.execute("COMMIT")
     except sqlite3.Error as error:
         if conn.in_transaction:
-            conn.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # then the next BEGIN fails, and is told
+                conn.execute("ROLLBACK")
         return [_Failed(_unavailable(error)) for _ in jobs]
     return outcomes
 

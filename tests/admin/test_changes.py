@@ -205,7 +205,7 @@ class TestModels:
         with pytest.raises(wire.InvalidInput, match="That is no model's name"):
             changes.set_model(conn, change, "full", wire.NewModel(name))
 
-    @pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "deepseek:cloud", "x-cloud"])
+    @pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "deepseek:cloud", "x-cloud", "x:Cloud", "x:20b-CLOUD"])
     def test_what_runs_on_ollamas_cloud_is_not_local(self, conn: sqlite3.Connection, change: Change, name: str):
         # cluster.md, last section: tags ending in `:cloud` or `-cloud` are never local.
         with pytest.raises(wire.InvalidInput, match="never leaves the building"):

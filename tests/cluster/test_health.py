@@ -106,6 +106,13 @@ def test_answers_are_read_as_far_as_they_make_sense():
     assert found.loaded == {"m": 0}
 
 
+@pytest.mark.parametrize("size", ["9" * 400 + "B", "1e999", "", None, 7])
+def test_a_size_that_is_no_number_of_parameters(size: object):
+    tags = {"models": [{**TAG, "details": {"parameter_size": size}}]}
+    found = healthy(at_url("http://127.0.0.1:1"), {"version": "0"}, tags, {"models": []})
+    assert [one.parameters for one in found.models] == [0]
+
+
 def test_a_saved_cloud_stub_is_marked():
     tags = {"models": [{**TAG, "remote_host": "https://ollama.com:443"}]}
     assert healthy(at_url("http://127.0.0.1:1"), {}, tags, {}).models[0].remote

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.dialects.chat import DialectError
-from appliance.dialects.jsonbody import MAX_DEPTH, load_object, nested_deeper
+from appliance.dialects.jsonbody import MAX_BRACKETS, MAX_DEPTH, load_object, nested_deeper
 
 
 def refused(body: bytes) -> str:
@@ -85,7 +85,7 @@ def test_integers_beyond_64_bits_are_not_integers():
     assert load_object(b'{"a":18446744073709551616}') == {"a": 2.0**64}
 
 
-@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 1_024, 1_025, 100_000, 3_000_000])
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 1_024, 1_025, 100_000, 900_000])
 @pytest.mark.parametrize("closed", [True, False])
 def test_deep_nesting(depth: int, closed: bool):
     for opening, closing in (('{"a":', "}"), ("[", "]")):
@@ -153,3 +153,10 @@ def test_any_bytes_are_an_object_or_refused(body: bytes):
 def test_levels_of_nesting(value: object, levels: int):
     assert not nested_deeper(value, levels)
     assert levels == 0 or nested_deeper(value, levels - 1)
+
+
+def test_more_brackets_than_any_text_has_are_refused_before_they_cost_memory():
+    assert refused(b'{"a":[' + b"[]," * MAX_BRACKETS + b"0]}") == (
+        f"The request body has too many brackets: more than {MAX_BRACKETS}."
+    )
+    assert load_object(b'{"a":"' + b"[" * (MAX_BRACKETS - 1) + b'"}')

@@ -120,6 +120,21 @@ async def test_a_client_that_leaves_while_it_sends_its_body_harms_nothing(gatewa
     assert (await gateway.chat()).status_code == 200
 
 
+async def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(gateway: Box):
+    # RFC 9112, section 6.3: a proxy in front that believes the other length sees other requests.
+    host, port = gateway.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    lengths = "content-length: 4\r\ntransfer-encoding: chunked\r\n"
+    head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {gateway.key}\r\n{lengths}\r\n"
+    writer.write(head.encode() + b"0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+    answer = await asyncio.wait_for(reader.read(), 5)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert b"The request has two lengths." in answer
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_a_websocket_is_turned_away(gateway: Box):
     upgrade = {
         "connection": "upgrade",

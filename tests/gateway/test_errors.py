@@ -12,6 +12,7 @@ TABLE = [
     ("ScopeDenied", 403, "scope_denied", "permission_error"),
     ("ReadOnlyKey", 403, "read_only_key", "permission_error"),
     ("BadRequest", 400, "invalid_request_error", "invalid_request_error"),
+    ("AmbiguousLength", 400, "invalid_request_error", "invalid_request_error"),
     ("BodyTooLarge", 413, "request_too_large", "invalid_request_error"),
     ("NotFound", 404, "not_found", "invalid_request_error"),
     ("MethodNotAllowed", 405, "method_not_allowed", "invalid_request_error"),
@@ -67,7 +68,8 @@ def test_only_where_nobody_has_the_model_an_sdk_is_told_not_to_try_again(name: s
 
 def test_headers_that_go_with_a_status():
     assert (b"www-authenticate", b"Bearer") in errors.reply(NotAuthenticated("No."), "openai").headers
-    assert (b"connection", b"close") in errors.reply(BodyTooLarge("No."), "openai").headers
+    for unread in (BodyTooLarge("No."), hierarchy.AmbiguousLength("No.")):
+        assert (b"connection", b"close") in errors.reply(unread, "openai").headers
 
 
 def test_an_unexpected_failure_shows_nothing_of_itself():
@@ -79,4 +81,5 @@ def test_an_unexpected_failure_shows_nothing_of_itself():
 def test_who_broke_decides_the_ending():
     assert errors.ending(BadRequest("No.")) == "refused"
     assert errors.ending(UpstreamFailed("No.")) == "failed"
+    assert errors.ending(hierarchy.StorageUnavailable("No.")) == "failed"
     assert errors.ending(InternalError()) == "failed"

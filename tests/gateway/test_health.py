@@ -8,7 +8,10 @@ async def test_live_and_ready_need_no_key(gateway: Box):
     gateway.http.headers.pop("authorization")
     assert (await gateway.http.get("/healthz")).json() == {"status": "ok"}
     ready = await gateway.http.get("/readyz")
-    assert (ready.status_code, ready.json()) == (200, {"status": "ready", "checks": {"lane": "ok", "storage": "ok"}})
+    assert (ready.status_code, ready.json()) == (
+        200,
+        {"status": "ready", "checks": {"daemon": "ok", "lane": "ok", "storage": "ok"}},
+    )
 
 
 async def test_a_machine_without_a_model_is_not_ready(tmp_path: Path):
@@ -38,3 +41,9 @@ async def test_the_storage_is_asked_by_writing_to_it(gateway: Box):
     before = log.stat().st_size
     assert (await gateway.http.get("/readyz")).status_code == 200
     assert log.stat().st_size > before
+
+
+async def test_a_daemon_that_stops_is_not_ready(gateway: Box):
+    await gateway.app.drain.finish(0)
+    ready = await gateway.http.get("/readyz")
+    assert (ready.status_code, ready.json()["checks"]["daemon"]) == (503, "it is stopping")

@@ -23,6 +23,9 @@ from appliance.dialects.chat import (
 from appliance.dialects.ollama.errors import InvalidToolCall, OllamaError, failure, json_object, sentence
 from appliance.dialects.ollama.forced import Forced
 
+MAX_COUNT = 2**31 - 1
+"""llama.cpp counts tokens in 32 bits. What is larger is no count, and would fit into no certificate."""
+
 _FINISH: dict[object, FinishReason] = {"stop": "stop", "length": "length"}
 
 
@@ -164,6 +167,6 @@ def _list(fields: dict[str, object], name: str) -> list[object]:
 
 def _count(fields: dict[str, object], name: str) -> int:
     value = fields.get(name, 0)  # left out when zero
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
         raise OllamaError(f"It sent a line whose `{name}` is not a count.")
     return value

@@ -317,6 +317,8 @@ class TestFailures:
             line(message={"content": "x"}, done="true"),
             line(**{**DONE, "eval_count": -1}),
             line(**{**DONE, "eval_count": "29"}),
+            line(**{**DONE, "eval_count": 2**31}),
+            line(**{**DONE, "prompt_eval_count": 2**70}),
             line(**{**DONE, "prompt_eval_count": True}),
             line(**{**DONE, "prompt_eval_count": 1.5}),
         ],

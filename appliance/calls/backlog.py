@@ -1,0 +1,66 @@
+"""Endings of calls that the storage could not take when they came: tried again until it can.
+
+Without this an ended call would look, until the next start, like one that was cut off.
+"""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections import deque
+from collections.abc import Callable
+
+from appliance.errors import StorageUnavailable
+from appliance.store.database import Database
+from appliance.tasks import Tasks
+
+_log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1.0
+
+Ending = Callable[[sqlite3.Connection], None]
+"""Writes the certificate and the ledger row of one call."""
+
+
+class Backlog:
+    """Holds endings in memory, oldest first. `stop` tries once more; what is left then, the next start closes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: deque[Ending] = deque()
+        self._stopping = asyncio.Event()
+        self._tasks = Tasks()
+        self._retrying: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, ending: Ending) -> None:
+        self._waiting.append(ending)
+        if self._retrying is None:
+            self._retrying = self._tasks.spawn("endings", self._retry())
+
+    async def stop(self) -> None:
+        # Not cancelled: a write that was under way would be made twice.
+        self._stopping.set()
+        if self._retrying is not None:
+            await self._retrying
+        if self._waiting:
+            _log.error("the endings of %d calls could not be recorded; the next start closes them", len(self._waiting))
+
+    async def _retry(self) -> None:
+        try:
+            while self._waiting:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), RETRY_SECONDS)
+                with contextlib.suppress(StorageUnavailable):
+                    await self._write()
+                if self._stopping.is_set():
+                    break
+        finally:
+            self._retrying = None
+
+    async def _write(self) -> None:
+        while self._waiting:
+            await self._database.write(self._waiting[0])
+            self._waiting.popleft()

@@ -1,0 +1,93 @@
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from appliance.calls import backlog as module
+from appliance.calls.backlog import Backlog
+from appliance.store.database import Database
+from tests.box import Box
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = await Database.open(tmp_path / "synapse.db")
+    yield opened
+    await opened.close()
+
+
+class Ending:
+    """An ending that the storage refuses the first times."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.written = 0
+
+    def __call__(self, conn: sqlite3.Connection) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise sqlite3.OperationalError("database or disk is full")
+        self.written += 1
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.01)
+
+
+async def empty(waiting: Backlog) -> None:
+    async with asyncio.timeout(5):
+        while len(waiting):  # noqa: ASYNC110  nothing in it tells
+            await asyncio.sleep(0.005)
+
+
+async def test_an_ending_is_tried_until_the_storage_takes_it_and_then_no_more(database: Database):
+    waiting = Backlog(database)
+    first, second = Ending(3), Ending(0)
+    waiting.add(first)
+    waiting.add(second)
+    await empty(waiting)
+    third = Ending(0)
+    waiting.add(third)
+    await empty(waiting)
+    await waiting.stop()
+    assert [one.written for one in (first, second, third)] == [1, 1, 1]
+
+
+async def test_stopping_tries_at_once(database: Database, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "RETRY_SECONDS", 3600)
+    waiting, ending = Backlog(database), Ending(0)
+    waiting.add(ending)
+    await waiting.stop()
+    assert ending.written == 1
+
+
+async def test_what_could_not_be_written_is_told(database: Database, caplog: pytest.LogCaptureFixture):
+    waiting = Backlog(database)
+    waiting.add(Ending(1_000_000))
+    await waiting.stop()
+    assert "the endings of 1 calls could not be recorded; the next start closes them" in caplog.messages
+
+
+async def test_a_call_whose_ending_was_refused_is_closed_when_the_storage_is_back(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch
+):
+    really = Database.write
+    refusals = iter([False, True, True, True])  # the intent, and the first tries of its ending
+
+    async def unwilling(self: Database, job: object) -> object:
+        if next(refusals, False):
+            raise module.StorageUnavailable("The call could not be recorded.", advice="Free disk space.")
+        return await really(self, job)  # type: ignore[arg-type]  handed through
+
+    monkeypatch.setattr(Database, "write", unwilling)
+    answer = await gateway.chat()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "storage_unavailable")
+    proof = answer.headers["x-pulse-proof"]
+
+    async with asyncio.timeout(5):
+        while (await gateway.http.get(f"/v1/proofs/{proof}")).status_code != 200:  # noqa: ASYNC110  over HTTP
+            await asyncio.sleep(0.005)
+    assert (await gateway.certificate(proof))["response"]["ending"] == "failed"
