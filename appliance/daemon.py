@@ -29,6 +29,9 @@ DRAIN_SECONDS = 25.0
 KEEP_ALIVE_SECONDS = 75.0
 """Above the 60 s after which common clients drop an idle connection, so that they close first, never we."""
 
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
+"""Seconds, seconds and times (tcp(7)): the call of a client that is gone without a word is ended within minutes."""
+
 
 def run(settings: Settings, environ: Mapping[str, str] = os.environ) -> int:
     """Serve until SIGTERM or SIGINT; the exit code.
@@ -49,6 +52,7 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGUSR1, _dump_tasks)
+    loop.set_exception_handler(_lost)
     with _bound(settings.gateway.host, settings.gateway.port) as sock:
         port: int = sock.getsockname()[1]
         base_url = f"http://{_reachable(settings.gateway.host)}:{port}/v1"
@@ -65,6 +69,12 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> None:
             await app.drain.finish(DRAIN_SECONDS)
 
 
+def _lost(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an exception that nobody awaited. Only its kind and place: the loop's own words quote its message."""
+    error: BaseException | None = context.get("exception")
+    _log.error("an exception reached the event loop: %s", type(error).__name__, exc_info=error)
+
+
 @contextmanager
 def _bound(host: str, port: int) -> Generator[socket.socket]:
     """A socket bound early, so that a taken port is told before anything is started."""
@@ -73,6 +83,10 @@ def _bound(host: str, port: int) -> Generator[socket.socket]:
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Accepted sockets inherit these: a client whose machine lost its network is noticed after some two minutes.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEEP_ALIVE.items():
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
         try:
             sock.bind((host, port))
         except socket.gaierror as error:

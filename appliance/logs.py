@@ -2,6 +2,8 @@
 
 import logging
 import sys
+import traceback
+from types import TracebackType
 
 from appliance.errors import ConfigError
 
@@ -9,6 +11,9 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _LEVELS = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 """The journal's priorities (sd-daemon(3)), which it reads from a `<N>` in front of a line."""
+
+
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class _JournalFormatter(logging.Formatter):
@@ -20,6 +25,14 @@ class _JournalFormatter(logging.Formatter):
         prefix = f"<{_LEVELS.get(record.levelno, 6)}>" if self._priorities else ""
         # Every line of a traceback carries the prefix, or the journal files the rest under another priority.
         return "\n".join(prefix + line for line in super().format(record).splitlines())
+
+    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802  logging's own name
+        """Where it happened and what kind it is, never its message: that may quote a prompt or an answer."""
+        error, parts = ei[1], list[str]()
+        while error is not None:
+            parts.append("".join(traceback.format_tb(error.__traceback__)) + type(error).__qualname__)
+            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        return "\nwhile handling, or because of:\n".join(parts)
 
 
 def configure(*, level: str, under_journal: bool) -> None:

@@ -1,6 +1,8 @@
 """What of the process can be tested inside this one; the process itself is tested in tests/e2e."""
 
+import asyncio
 import fcntl
+import gc
 import socket
 from pathlib import Path
 
@@ -68,3 +70,24 @@ def test_a_host_that_does_not_exist_is_told_as_such():
 def test_keys_that_cannot_be_written_are_told(tmp_path: Path):
     with pytest.raises(StateError, match="public keys"):
         daemon._publish_keys(tmp_path / "none", b"{}")
+
+
+def test_a_client_whose_machine_is_gone_is_noticed():
+    with daemon._bound("127.0.0.1", 0) as listening:
+        listening.setblocking(True)
+        listening.listen(1)
+        with socket.create_connection(listening.getsockname()):
+            accepted, _ = listening.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60
+
+
+async def test_an_exception_that_nobody_awaits_is_logged_without_its_words(caplog: pytest.LogCaptureFixture):
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(daemon._lost)
+    lost = loop.create_future()
+    lost.set_exception(ValueError("a secret"))
+    del lost
+    gc.collect()
+    assert caplog.messages == ["an exception reached the event loop: ValueError"]

@@ -32,6 +32,24 @@ def test_the_journal_gets_a_priority_on_every_line(capsys: pytest.CaptureFixture
     assert all(line.startswith("<3>") for line in lines)
 
 
+def test_of_an_exception_the_place_and_kind_are_logged_and_nothing_that_it_says(capsys: pytest.CaptureFixture[str]):
+    logs.configure(level="INFO", under_journal=False)
+    try:
+        try:
+            raise ValueError(f"wrong: {'secret'.upper()}")
+        except ValueError as error:
+            raise RuntimeError(f"no: {'secret'.upper()}") from error
+    except RuntimeError:
+        logging.getLogger("x").exception("it failed")
+    said = capsys.readouterr().err
+    assert "SECRET" not in said
+    assert [line for line in said.splitlines() if line in {"ValueError", "RuntimeError"}] == [
+        "RuntimeError",
+        "ValueError",
+    ]
+    assert "test_logs.py" in said
+
+
 def test_statements_of_the_database_are_never_logged(capsys: pytest.CaptureFixture[str]):
     logs.configure(level="DEBUG", under_journal=False)
     logging.getLogger("aiosqlite").debug("executing a statement with its values")
