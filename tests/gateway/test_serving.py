@@ -12,6 +12,7 @@ import pytest
 
 from appliance.errors import StorageUnavailable
 from appliance.gateway import serving
+from appliance.gateway.asgi import Reply
 from appliance.proofs.log import signed
 from appliance.store import certificates
 from tests.box import CHAT, Box, box, sha256
@@ -241,6 +242,52 @@ async def test_a_client_that_reads_nothing_does_not_hold_the_machine_for_ever(
     writer.close()
     with contextlib.suppress(ConnectionError):
         await writer.wait_closed()
+
+
+async def test_a_client_that_reads_too_slowly_does_not_hold_it_past_the_limit_of_a_call(
+    gateway: Box, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+):
+    really = serving.Serving.__init__
+
+    def hurried(self: serving.Serving, *args: Any, **fields: Any) -> None:
+        really(self, *args, **{**fields, "limit_seconds": 0.3})
+
+    monkeypatch.setattr(serving.Serving, "__init__", hurried)
+    ollama.default = says(*[line("x" * 60_000)] * 400, asyncio.Event())
+    writer = await raw_call(gateway, stream=True, limit=1024)
+    await until(lambda: ollama.left == 1)
+    await nothing_is_left(gateway)
+    assert (await newest_certificate(gateway))["response"]["ending"] == "cancelled"
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_call_that_is_certified_gets_its_last_bytes_out_while_the_daemon_stops(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch, stream: bool
+):
+    certified, go = asyncio.Event(), asyncio.Event()
+    really = Reply.write
+
+    async def held(self: Reply, chunk: bytes, *, last: bool = False) -> None:
+        if last:
+            certified.set()
+            await go.wait()
+        await really(self, chunk, last=last)
+
+    monkeypatch.setattr(Reply, "write", held)
+    calling = asyncio.ensure_future(gateway.chat(stream=stream))
+    await certified.wait()
+    stopping = asyncio.ensure_future(gateway.app.drain.finish(0))
+    await until(lambda: gateway.app.drain.closing)
+    await asyncio.sleep(0.05)
+    go.set()
+    answer = await calling
+    await stopping
+    said = await newest_certificate(gateway)
+    assert said["response"]["ending"] == "complete"
+    assert said["response"]["sha256"] == sha256(answer.content)
 
 
 async def test_headers_wait_for_the_first_event_or_for_the_limit(
