@@ -1,9 +1,22 @@
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from appliance.store.migrate import migrate
 from tests.box import box
 from tests.upstreams.ollama import OllamaDouble, ollama_double
+
+
+@pytest.fixture
+def conn() -> Iterator[sqlite3.Connection]:
+    """An empty database with the schema, in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    migrate(connection)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ class Backlog:
         if self._retrying is not None:
             await self._retrying
         if self._waiting:
-            _log.error("the endings of %d calls could not be recorded; the next start closes them", len(self._waiting))
+            _log.error("endings that could not be recorded: %d; the next start closes these calls", len(self._waiting))
 
     async def _retry(self) -> None:
         try:

@@ -2,7 +2,6 @@
 
 import itertools
 import sqlite3
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import orjson
@@ -14,7 +13,6 @@ from appliance.errors import AdminError
 from appliance.ids import Ids, digest
 from appliance.store import audit, keys, live_settings
 from appliance.store.defaults import ensure_defaults
-from appliance.store.migrate import migrate
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 
@@ -26,13 +24,10 @@ def change() -> Change:
 
 
 @pytest.fixture
-def conn(change: Change) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(connection)
-    ensure_defaults(connection, NOW, change.ids)
-    connection.execute("DELETE FROM audit")
-    yield connection
-    connection.close()
+def conn(conn: sqlite3.Connection, change: Change) -> sqlite3.Connection:
+    ensure_defaults(conn, NOW, change.ids)
+    conn.execute("DELETE FROM audit")
+    return conn
 
 
 def trail(conn: sqlite3.Connection) -> list[tuple[str, str, str]]:

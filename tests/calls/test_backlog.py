@@ -1,4 +1,3 @@
-import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from appliance.calls import backlog as module
 from appliance.calls.backlog import Backlog
 from appliance.store.database import Database
 from tests.box import Box
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -37,21 +37,15 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.01)
 
 
-async def empty(waiting: Backlog) -> None:
-    async with asyncio.timeout(5):
-        while len(waiting):  # noqa: ASYNC110  nothing in it tells
-            await asyncio.sleep(0.005)
-
-
 async def test_an_ending_is_tried_until_the_storage_takes_it_and_then_no_more(database: Database):
     waiting = Backlog(database)
     first, second = Ending(3), Ending(0)
     waiting.add(first)
     waiting.add(second)
-    await empty(waiting)
+    await until(lambda: not len(waiting))
     third = Ending(0)
     waiting.add(third)
-    await empty(waiting)
+    await until(lambda: not len(waiting))
     await waiting.stop()
     assert [one.written for one in (first, second, third)] == [1, 1, 1]
 
@@ -68,7 +62,7 @@ async def test_what_could_not_be_written_is_told(database: Database, caplog: pyt
     waiting = Backlog(database)
     waiting.add(Ending(1_000_000))
     await waiting.stop()
-    assert "the endings of 1 calls could not be recorded; the next start closes them" in caplog.messages
+    assert "endings that could not be recorded: 1; the next start closes these calls" in caplog.messages
 
 
 async def test_a_call_whose_ending_was_refused_is_closed_when_the_storage_is_back(
@@ -85,9 +79,5 @@ async def test_a_call_whose_ending_was_refused_is_closed_when_the_storage_is_bac
     monkeypatch.setattr(Database, "write", unwilling)
     answer = await gateway.chat()
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "storage_unavailable")
-    proof = answer.headers["x-pulse-proof"]
-
-    async with asyncio.timeout(5):
-        while (await gateway.http.get(f"/v1/proofs/{proof}")).status_code != 200:  # noqa: ASYNC110  over HTTP
-            await asyncio.sleep(0.005)
-    assert (await gateway.certificate(proof))["response"]["ending"] == "failed"
+    await until(lambda: not len(gateway.app.pipeline._parts.backlog))
+    assert (await gateway.certificate(answer.headers["x-pulse-proof"]))["response"]["ending"] == "failed"

@@ -113,7 +113,7 @@ def test_a_size_that_is_no_number_of_parameters(size: object):
     assert [one.parameters for one in found.models] == [0]
 
 
-def test_a_saved_cloud_stub_is_marked():
+def test_a_model_that_the_machine_only_passes_on_to_a_cloud_is_marked():
     tags = {"models": [{**TAG, "remote_host": "https://ollama.com:443"}]}
     assert healthy(at_url("http://127.0.0.1:1"), {}, tags, {}).models[0].remote
 

@@ -81,7 +81,7 @@ def test_what_counts_as_inside_the_building(address: str, local: bool):
         ("llama3.2:latest", None, False),
         ("gpt-oss:120b-cloud", None, True),
         ("deepseek:cloud", None, True),
-        ("stub-cloud", None, True),
+        ("named-cloud", None, True),
         ("renamed:latest", "https://ollama.com:443", True),
         ("cloudy:latest", None, False),
     ],

@@ -5,13 +5,13 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.e2e.installation import SYNAPSE, Engine, Installation
+from tests.waiting import wait_until
 
 CHAT = "/v1/chat/completions"
 
@@ -79,10 +79,7 @@ def test_sigterm_lets_a_stream_end(engine: Engine, tmp_path: Path):
 def test_sigusr1_shows_what_it_is_waiting_for(installation: Installation):
     assert installation.process is not None
     os.kill(installation.process.pid, signal.SIGUSR1)
-    deadline = time.monotonic() + 10
-    while "Stack for <Task" not in installation.log.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: "Stack for <Task" in installation.log.read_text())
     assert httpx.get(f"{installation.base}/healthz", trust_env=False).status_code == 200
 
 

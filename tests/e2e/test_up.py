@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.e2e.installation import free_port
+from tests.waiting import wait_until
 
 UP = Path(__file__).parents[2] / "scripts/up"
 MARK = "Ctrl-C stops it"
@@ -135,10 +136,7 @@ def test_even_kill_9_leaves_no_process_behind(folder: Path, port: int):
     run.process.wait(10)
     assert run.process.stdout is not None
     run.process.stdout.close()
-    deadline = time.monotonic() + 35
-    while run.processes():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not run.processes(), 35)
 
 
 def test_a_taken_port_ends_it_with_the_reason(folder: Path):

@@ -1,6 +1,5 @@
 """A real engine in a process of its own, and a plain HTTP client that shows the framing."""
 
-import asyncio
 import contextlib
 import http.client
 import json
@@ -10,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,25 +140,6 @@ def start_engine(**options: object) -> Engine:
         too_late.cancel()
     program.communicate()
     raise RuntimeError("the engine did not start: " + " ".join(said))
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> float:
-    """Waits for `condition` and returns the seconds that it took."""
-    began = time.monotonic()
-    while not condition():
-        if time.monotonic() - began > seconds:
-            raise AssertionError(f"it did not come true within {seconds} s")
-        time.sleep(0.01)
-    return time.monotonic() - began
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Waits up to 10 s for `condition` without stopping the event loop."""
-    for _ in range(2000):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it did not come true within 10 s")
 
 
 def is_running(process: int) -> bool:

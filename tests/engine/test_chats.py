@@ -18,7 +18,7 @@ from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
 from appliance.engine.residence import Residence
 from tests.engine.ggufs import small_header
-from tests.engine.live import eventually
+from tests.waiting import until
 
 END = End("stop", "", 3, 1000, 2, 2000)
 HI = [{"role": "user", "content": "Hi"}]
@@ -163,8 +163,8 @@ async def test_a_caller_who_leaves_ends_the_completion(desk: Desk, stream: bool,
     desk.runner.script = list(script)
     desk.runner.stalls = True
     call = asyncio.create_task(desk.ask(stream=stream))
-    await eventually(lambda: bool(desk.runner.bodies))
+    await until(lambda: bool(desk.runner.bodies))
     call.cancel()
     await asyncio.wait([call])
-    await eventually(lambda: desk.runner.closed == 1)
+    await until(lambda: desk.runner.closed == 1)
     assert desk.residence.seconds_left is not None

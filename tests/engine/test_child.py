@@ -13,7 +13,7 @@ import pytest
 from appliance.engine import child
 from appliance.engine.child import Setup
 from appliance.engine.models import bundled_path
-from tests.engine.live import wait_until
+from tests.waiting import wait_until
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 

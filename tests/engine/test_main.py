@@ -17,6 +17,7 @@ from appliance.engine.models import bundled_path
 from appliance.errors import EngineError
 from tests.engine.ggufs import small_header
 from tests.engine.live import Engine, children_of, is_running, runners_of
+from tests.waiting import wait_until
 
 
 def test_the_defaults():
@@ -52,8 +53,7 @@ def test_it_ends_at_once_while_a_model_is_loading(needs_llama: None, own_engine:
     engine.chat(messages=[], keep_alive=0)
     loading = threading.Thread(target=engine.chat_until_cut)
     loading.start()
-    while not children_of(engine.process.pid):
-        time.sleep(0.005)
+    wait_until(lambda: bool(children_of(engine.process.pid)))
     began = time.monotonic()
     assert engine.end() == 0
     assert time.monotonic() - began < 2

@@ -10,13 +10,15 @@ import pytest
 from appliance.engine.clock import NANO, Clock
 from appliance.engine.residence import DEFAULT_KEEP_ALIVE, Residence
 from appliance.errors import EngineError
-from tests.engine.live import eventually
+from tests.waiting import until
 
 
 @dataclass
 class PlayedRunner:
     alive: bool = False
     starts: int = 0
+    starting: int = 0
+    most_starting: int = 0
     broken: bool = False
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -24,7 +26,12 @@ class PlayedRunner:
         self.gate.set()
 
     async def start(self) -> None:
-        await self.gate.wait()
+        self.starting += 1
+        self.most_starting = max(self.most_starting, self.starting)
+        try:
+            await self.gate.wait()
+        finally:
+            self.starting -= 1
         if self.broken:
             raise EngineError("no memory")
         if not self.alive:
@@ -106,7 +113,7 @@ async def test_an_idle_model_leaves_when_its_time_has_come(runner: PlayedRunner)
         async with residence.hold(0.05):
             await asyncio.sleep(0.1)
             assert runner.alive
-        await eventually(lambda: not runner.alive)
+        await until(lambda: not runner.alive)
 
 
 async def test_keep_alive_zero_unloads_after_the_last_of_several_requests(runner: PlayedRunner):
@@ -117,7 +124,7 @@ async def test_keep_alive_zero_unloads_after_the_last_of_several_requests(runner
                 pass
             await asyncio.sleep(0.02)
             assert runner.alive
-        await eventually(lambda: not runner.alive)
+        await until(lambda: not runner.alive)
 
 
 async def test_unload_at_once_if_idle(runner: PlayedRunner, residence: Residence):
@@ -133,7 +140,7 @@ async def test_unload_waits_for_requests_in_flight(runner: PlayedRunner, residen
         async with residence.hold(None):
             await residence.unload()
             assert runner.alive
-        await eventually(lambda: not runner.alive)
+        await until(lambda: not runner.alive)
 
 
 async def test_unload_without_a_model_in_memory_does_not_shorten_the_next_stay(
@@ -153,10 +160,10 @@ async def test_one_start_at_a_time(runner: PlayedRunner, residence: Residence):
             pass
 
     users = [asyncio.create_task(use()) for _ in range(5)]
-    await asyncio.sleep(0.01)
+    await until(lambda: runner.starting > 0)
     runner.gate.set()
     await asyncio.gather(*users)
-    assert runner.starts == 1
+    assert (runner.starts, runner.most_starting) == (1, 1)
 
 
 async def test_a_start_that_fails_or_is_left_counts_nobody(runner: PlayedRunner, residence: Residence):
@@ -167,7 +174,7 @@ async def test_a_start_that_fails_or_is_left_counts_nobody(runner: PlayedRunner,
     runner.broken = False
     runner.gate.clear()
     leaver = asyncio.create_task(residence.hold(None).__aenter__())
-    await asyncio.sleep(0.01)
+    await until(lambda: runner.starting == 1)
     leaver.cancel()
     await asyncio.wait([leaver])
     runner.gate.set()

@@ -18,7 +18,8 @@ from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
 from appliance.engine.runner import Runner, RunnerSettings
 from appliance.errors import EngineError
-from tests.engine.live import eventually, is_running, runners_of
+from tests.engine.live import is_running, runners_of
+from tests.waiting import until
 
 HI = [Message("user", "Hi")]
 SETTINGS = RunnerSettings(threads=1, slots=2, context=512, verbose=False)
@@ -150,7 +151,7 @@ async def test_a_model_that_llama_cpp_cannot_load(needs_llama: None, tmp_path: P
 async def test_a_start_that_is_cancelled_leaves_no_process(needs_llama: None):
     runner = Runner(load_model(None), SETTINGS)
     start = asyncio.create_task(runner.start())
-    await eventually(lambda: bool(mine()))
+    await until(lambda: bool(mine()))
     start.cancel()
     await asyncio.wait([start])
     assert start.cancelled()

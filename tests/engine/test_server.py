@@ -20,7 +20,8 @@ from appliance.engine.residence import Residence
 from appliance.engine.runner import Runner, RunnerSettings
 from appliance.engine.server import Front
 from tests.engine.ggufs import small_header
-from tests.engine.live import RAMBLING, Engine, is_running, wait_until
+from tests.engine.live import RAMBLING, Engine, is_running
+from tests.waiting import wait_until
 
 JSON = "application/json; charset=utf-8"
 

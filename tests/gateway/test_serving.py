@@ -281,7 +281,7 @@ async def test_a_call_that_is_certified_gets_its_last_bytes_out_while_the_daemon
     await certified.wait()
     stopping = asyncio.ensure_future(gateway.app.drain.finish(0))
     await until(lambda: gateway.app.drain.closing)
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.05)  # the time in which a call that is not certified would be ended
     go.set()
     answer = await calling
     await stopping
@@ -369,7 +369,7 @@ async def test_stopping_lets_a_call_end_and_ends_the_rest_honestly(gateway: Box,
     stuck = asyncio.ensure_future(gateway.chat(stream=True))
     await until(lambda: ollama.active == 2)
     stopping = asyncio.ensure_future(gateway.app.drain.finish(0.3))
-    await asyncio.sleep(0)
+    await until(lambda: gateway.app.drain.closing)
     refused = await gateway.chat()
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "overloaded")
     go.set()

@@ -16,14 +16,6 @@ NOW = datetime(2026, 11, 29, tzinfo=UTC)
 
 
 @pytest.fixture
-def conn():
-    conn = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(conn)
-    yield conn
-    conn.close()
-
-
-@pytest.fixture
 def sealer(tmp_path: Path) -> Sealer:
     return Sealer.load(tmp_path, {})
 

@@ -6,15 +6,6 @@ from appliance.errors import ProofError
 from appliance.proofs import log
 from appliance.proofs.envelope import INTENT, Signer
 from appliance.store import log_entries
-from appliance.store.migrate import migrate
-
-
-@pytest.fixture
-def conn():
-    conn = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(conn)
-    yield conn
-    conn.close()
 
 
 def test_the_index_is_in_what_is_signed(conn: sqlite3.Connection, signer: Signer):

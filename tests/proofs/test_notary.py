@@ -10,18 +10,14 @@ from appliance.proofs.log import signed
 from appliance.proofs.notary import Notary
 from appliance.proofs.profile import check_certificate, check_intent
 from appliance.store import certificates, log_entries
-from appliance.store.migrate import migrate
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
 @pytest.fixture
-def conn():
-    conn = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(conn)
+def conn(conn: sqlite3.Connection) -> sqlite3.Connection:
     conn.execute("INSERT INTO workspaces (n, id, name, created_ms) VALUES (1, 'ws', 'w', 0)")
-    yield conn
-    conn.close()
+    return conn
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
 import sqlite3
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 from appliance.ids import Ids
 from appliance.store.defaults import ensure_defaults
-from appliance.store.migrate import migrate
 
 
 class Counter:
@@ -23,16 +21,6 @@ class Counter:
 @pytest.fixture
 def ids() -> Ids:
     return Ids(Counter())
-
-
-@pytest.fixture
-def conn() -> Iterator[sqlite3.Connection]:
-    """An empty database with the schema, in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.execute("PRAGMA foreign_keys = ON")
-    migrate(connection)
-    yield connection
-    connection.close()
 
 
 @pytest.fixture
