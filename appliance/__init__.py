@@ -9,3 +9,6 @@ The path of one call, which the packages follow:
 `cluster` the machines, `metering` what it counts, `proofs` the evidence, `store` the one SQLite file, `admin` the
 socket that the command line and the console speak to, and `engine` the small model for a machine without Ollama.
 """
+
+DISTRIBUTION = "synapse-appliance"
+"""The installed package's name, of which the version is asked."""

@@ -11,6 +11,7 @@ from importlib.metadata import version as installed_version
 
 from starlette.types import ASGIApp
 
+from appliance import DISTRIBUTION
 from appliance.admin import api
 from appliance.admin.service import Facts, Service
 from appliance.admin.service import Parts as AdminParts
@@ -45,8 +46,6 @@ from appliance.store.defaults import ensure_defaults
 from appliance.store.sealing import Sealer
 
 _log = logging.getLogger(__name__)
-
-DISTRIBUTION = "synapse-appliance"
 
 SLACK_SECONDS = 5.0
 """Beyond the total limit of a call, which the lane watches itself and names when it is passed."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from appliance.admin import wire
+from appliance.cluster.machine import canonical
 from appliance.store.keys import Caller
 from appliance.store.users import UserRow
 from appliance.store.workspaces import WorkspaceRow
@@ -48,7 +49,7 @@ def local_lane(machines: Sequence[wire.Machine], model: str | None, problem: str
 
 def models(configured: Mapping[str, str], machines: Sequence[wire.Machine], default: str | None) -> wire.ModelList:
     """What each role's model is, and whether a healthy machine has it. `default` stands in for a full model."""
-    present = {_bare(model) for machine in machines if machine.healthy for model in machine.models}
+    present = {canonical(model) for machine in machines if machine.healthy for model in machine.models}
     return wire.ModelList(
         roles=tuple(_role(role, configured, present, default) for role in wire.ROLES), machines=tuple(machines)
     )
@@ -63,13 +64,8 @@ def _role(role: wire.Role, configured: Mapping[str, str], present: set[str], def
         configured=own,
         effective=effective,
         follows=follows,
-        available=effective is not None and _bare(effective) in present,
+        available=effective is not None and canonical(effective) in present,
     )
-
-
-def _bare(model: str) -> str:
-    """Names with and without `:latest` are one model (cluster.md)."""
-    return model.removesuffix(":latest")
 
 
 def _time(ms: int) -> str:

@@ -95,7 +95,8 @@ class LocalRun:
     async def _attempt(self, machine: Machine, choice: int, *, again: bool) -> AsyncGenerator[Event, None]:
         model = machine.find(self._model)
         if model is None:  # it went between the choice of the machine and now
-            raise AttemptFailed(LocalLaneUnavailable("The machine lost the model."), elsewhere=True, reached=False)
+            lost = LocalLaneUnavailable("The machine has lost the model.", advice="Try again in a moment.")
+            raise AttemptFailed(lost, elsewhere=True, reached=False)
         context = self._parts.contexts.of(machine, model)
         prepared = self._prepare(model, context, choice, again=again)
         course = self._course

@@ -97,14 +97,11 @@ async def _bounded(stream: aiohttp.StreamReader) -> bytes:
 
 def read_shown(answer: Mapping[str, Any]) -> "Shown":
     """What matters of an answer to `/api/show`."""
-    capabilities: object = answer.get("capabilities")
     info = _object(answer.get("model_info"))
     lengths = [value for name, value in info.items() if name.endswith(".context_length")]
     length = _length(lengths[0]) if lengths else 0
     return Shown(
-        capabilities=frozenset(str(one) for one in cast(list[object], capabilities))
-        if isinstance(capabilities, list)
-        else frozenset(),
+        capabilities=_capabilities(answer, unknown=frozenset()),
         context_length=length or None,
     )
 
@@ -152,20 +149,22 @@ def _models(tags: Mapping[str, Any]) -> list[Model]:
         if not isinstance(name, str) or not isinstance(digest, str) or not _is_name(name):
             continue
         details = _object(entry.get("details"))
-        capabilities: object = entry.get("capabilities")
         models.append(
             Model(
                 name=name,
                 digest=digest,
                 parameters=_parameters(details.get("parameter_size")),
                 # An old Ollama does not list them: such a machine refuses by itself what its model cannot do.
-                capabilities=frozenset(str(one) for one in cast(list[object], capabilities))
-                if isinstance(capabilities, list)
-                else UNKNOWN_CAPABILITIES,
+                capabilities=_capabilities(entry, unknown=UNKNOWN_CAPABILITIES),
                 remote=leaves_the_building(name, entry.get("remote_host")),
             )
         )
     return models
+
+
+def _capabilities(answer: Mapping[str, Any], *, unknown: frozenset[str]) -> frozenset[str]:
+    listed: object = answer.get("capabilities")
+    return frozenset(str(one) for one in cast(list[object], listed)) if isinstance(listed, list) else unknown
 
 
 def _is_name(name: str) -> bool:

@@ -3,9 +3,8 @@
 import platform
 from importlib.metadata import version
 
+from appliance import DISTRIBUTION
 from appliance.commands.outcome import Outcome
-
-DISTRIBUTION = "synapse-appliance"
 
 
 def show() -> Outcome:

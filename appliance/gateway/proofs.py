@@ -58,7 +58,11 @@ class Proofs:
     async def _index(self, proof_id: str, workspace_n: int) -> int:
         row = await self._database.read(lambda conn: certificates.get(conn, proof_id, workspace_n))
         if row is None:
-            raise BadRequest("`before` is not the id of a certificate in this workspace.", param="before")
+            raise BadRequest(
+                "`before` is not the id of a certificate in this workspace.",
+                advice="Give the last id of the page before.",
+                param="before",
+            )
         return row.n
 
 

@@ -204,7 +204,7 @@ def _said(text: str) -> CallError:
             advice="Shorten the messages.",
             param="messages",
         )
-    return UpstreamFailed(f"The machine reported an error: {text}")
+    return UpstreamFailed(f"The machine reported an error: {text}", advice="Try again; its own log says more.")
 
 
 def _refused(status: int, body: bytes) -> AttemptFailed:

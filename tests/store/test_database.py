@@ -59,6 +59,16 @@ async def test_a_constraint_is_the_callers_error_not_a_storage_fault(database: D
         await database.write(_insert("a"))
 
 
+async def test_a_damaged_file_is_a_storage_fault(database: Database):
+    def damaged(_: sqlite3.Connection) -> None:
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    with pytest.raises(StorageUnavailable, match="malformed"):
+        await database.write(damaged)
+    with pytest.raises(StorageUnavailable, match="malformed"):
+        await database.read(damaged)
+
+
 async def test_a_full_disk_refuses_the_write_and_recovers(database: Database):
     def fill(conn: sqlite3.Connection) -> None:
         conn.execute("PRAGMA max_page_count = 1")  # SQLite's own way to say SQLITE_FULL
