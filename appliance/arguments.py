@@ -61,6 +61,12 @@ def _serve_and_engine(commands: Any) -> None:
     engine.add_argument("--host", metavar="H", help="the address to listen on (127.0.0.1)")
     engine.add_argument("--port", metavar="N", type=_as(values.index), help="the port, 0 for any (11480)")
     engine.add_argument("--model", metavar="PATH", help="a GGUF file (the model that comes with Synapse)")
+    engine.add_argument(
+        "--embedding-model", metavar="PATH", help="a GGUF file for embeddings (the model that comes with Synapse)"
+    )
+    engine.add_argument(
+        "--state", metavar="DIR", help="where the model for embeddings is kept once prepared (the state directory)"
+    )
     engine.add_argument("--threads", metavar="N", type=_as(values.count), help="threads that compute (1)")
     engine.add_argument("--slots", metavar="N", type=_as(values.count), help="calls at the same time (4)")
     engine.add_argument("--context", metavar="N", type=_as(values.count), help="tokens of each call's context (4096)")

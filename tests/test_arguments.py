@@ -46,6 +46,8 @@ def parsed(line: str) -> dict[str, Any]:
             "engine --port 0 --host ::1 --model m.gguf --threads 2 --slots 3 --context 512",
             {"port": 0, "host": "::1", "model": "m.gguf", "threads": 2, "slots": 3, "context": 512},
         ),
+        ("engine --embedding-model e.gguf --state d", {"embedding_model": "e.gguf", "state": "d"}),
+        ("engine", {"embedding_model": None, "state": None}),
         ("engine", {"port": None, "host": None, "model": None, "threads": None, "slots": None, "context": None}),
     ],
 )

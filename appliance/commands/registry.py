@@ -41,14 +41,11 @@ def _serve(call: Invocation) -> Outcome:
 def _engine(call: Invocation) -> Outcome:
     from appliance.engine.main import EngineOptions, run
 
-    given = {
-        name: value
-        for name in ("host", "port", "model", "threads", "slots", "context")
-        if (value := getattr(call.typed, name)) is not None
-    }
-    if "model" in given:
-        given["model"] = Path(given["model"])
-    return Outcome(code=run(EngineOptions(**given)))
+    typed = vars(call.typed)
+    numbers = {name: typed[name] for name in ("host", "port", "threads", "slots", "context") if typed[name] is not None}
+    paths = {name: Path(typed[name]) for name in ("model", "embedding_model") if typed[name] is not None}
+    state = call.settings().state_dir if typed["state"] is None else Path(typed["state"])
+    return Outcome(code=run(EngineOptions(state=state, **paths, **numbers)))
 
 
 def _version(_: Invocation) -> Outcome:

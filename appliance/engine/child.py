@@ -41,6 +41,9 @@ class Setup:
     context: int
     """Tokens per slot."""
     verbose: bool
+    embedding: bool = False
+    """Whether it is to make embeddings instead of text, and then how: `pooling` is llama.cpp's number."""
+    pooling: int = 0
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -74,6 +77,10 @@ def _serve(setup: Setup) -> object:
     params.n_parallel = setup.slots
     params.n_ctx = setup.slots * setup.context
     params.n_batch = params.n_ubatch = BATCH_TOKENS
+    if setup.embedding:
+        params.embedding = True
+        params.pooling_type = llama.llama_pooling_type(setup.pooling)
+        params.n_batch = params.n_ubatch = setup.context  # a text has to be in one batch as a whole
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = setup.threads
     params.n_threads_http = setup.slots + SPARE_HTTP_THREADS
     params.ctx_shift = False  # it forgets the start of a conversation silently

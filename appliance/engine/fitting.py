@@ -7,34 +7,35 @@ cuts the middle out of the prompt without a word; the engine refuses instead, wi
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from appliance.engine.llama import Prompt
 from appliance.engine.refusal import context_exceeded
 from appliance.engine.requests import Message
 
-Tokenize = Callable[[Sequence[Message]], Awaitable[list[int]]]
-"""The tokens of the prompt that the model's chat template makes of these messages."""
+Render = Callable[[Sequence[Message]], Awaitable[Prompt]]
+"""The prompt that the model's chat template makes of these messages."""
 
 
-async def fit(messages: Sequence[Message], limit: int, *, truncate: bool, tokenize: Tokenize) -> list[int]:
-    """The tokens of the prompt, at most `limit - 1` so that at least one token of answer has room.
+async def fit(messages: Sequence[Message], limit: int, *, truncate: bool, render: Render) -> Prompt:
+    """The prompt, of at most `limit - 1` tokens so that at least one token of answer has room.
 
     Raises Refused (400, the recorded overflow error) if the conversation does not fit.
     """
-    tokens = await tokenize(messages)
-    if len(tokens) < limit:
-        return tokens
+    whole = await render(messages)
+    if len(whole.tokens) < limit:
+        return whole
     if not truncate or len(messages) == 1:
-        raise context_exceeded(len(tokens), limit)
+        raise context_exceeded(len(whole.tokens), limit)
     last = len(messages) - 1
-    best = await tokenize(without_oldest(messages, last))
-    if len(best) >= limit:
-        raise context_exceeded(len(best), limit)
+    best = await render(without_oldest(messages, last))
+    if len(best.tokens) >= limit:
+        raise context_exceeded(len(best.tokens), limit)
     # Dropping more never makes a prompt longer, so the fewest messages to drop can be found by halving.
     too_few, enough = 0, last
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        tokens = await tokenize(without_oldest(messages, middle))
-        if len(tokens) < limit:
-            enough, best = middle, tokens
+        shorter = await render(without_oldest(messages, middle))
+        if len(shorter.tokens) < limit:
+            enough, best = middle, shorter
         else:
             too_few = middle
     return best

@@ -1,8 +1,9 @@
-"""The bodies of `/api/tags`, `/api/ps` and `/api/show`: what Ollama says of a model, from its header. Pure.
+"""The bodies of `/api/tags`, `/api/ps` and `/api/show`: what Ollama says of models, from their headers. Pure.
 
 Source: the recorded exchanges of Ollama 0.32. The digest is that of the GGUF file, since there is no manifest.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -10,9 +11,6 @@ import orjson
 from appliance.engine.answers import timestamp
 from appliance.engine.gguf import Header
 from appliance.engine.models import Model
-
-CAPABILITIES = ("completion",)
-"""What the engine does with any model: text in, text out."""
 
 _HIDDEN = ("general.name", "tokenizer.chat_template")
 """Metadata that Ollama keeps out of `model_info`."""
@@ -29,38 +27,15 @@ class Loaded:
     context: int
 
 
-def tags(model: Model, digest: str) -> bytes:
-    details = _details(model)
-    for field in ("context_length", "embedding_length"):
-        value = model.header.number(f"{model.architecture}.{field}")
-        if value is not None:
-            details[field] = value
-    entry = {
-        "name": model.tag,
-        "model": model.tag,
-        "modified_at": timestamp(model.modified_ns),
-        "size": model.size,
-        "digest": digest,
-        "details": details,
-        "capabilities": CAPABILITIES,
-    }
-    return orjson.dumps({"models": [entry]})
+def tags(models: Sequence[tuple[Model, str]]) -> bytes:
+    """Models with their digests."""
+    return orjson.dumps({"models": [_tag(model, digest) for model, digest in models]})
 
 
-def ps(model: Model, digest: str, loaded: Loaded | None) -> bytes:
-    if loaded is None:
-        return orjson.dumps({"models": []})
-    entry = {
-        "name": model.tag,
-        "model": model.tag,
-        "size": loaded.size,
-        "digest": digest,
-        "details": _details(model),
-        "expires_at": timestamp(loaded.expires_ns),
-        "size_vram": 0,
-        "context_length": loaded.context,
-    }
-    return orjson.dumps({"models": [entry]})
+def ps(loaded: Sequence[tuple[Model, str, Loaded]]) -> bytes:
+    """The models in memory with their digests; the one that stays the longest comes first."""
+    in_order = sorted(loaded, key=lambda entry: -entry[2].expires_ns)
+    return orjson.dumps({"models": [_in_memory(*entry) for entry in in_order]})
 
 
 def show(model: Model, header: Header) -> bytes:
@@ -76,7 +51,7 @@ def show(model: Model, header: Header) -> bytes:
             "details": _details(model),
             "model_info": _model_info(header),
             "tensors": [{"name": each.name, "type": each.type, "shape": each.shape} for each in header.tensors],
-            "capabilities": CAPABILITIES,
+            "capabilities": model.capabilities,
             "modified_at": timestamp(model.modified_ns),
         }
     )
@@ -88,6 +63,36 @@ def human_number(count: int) -> str:
         if count >= unit:
             return f"{count / unit:.{0 if count % unit == 0 else digits}f}{letter}"
     return f"{count / 1000:.0f}K" if count >= 1000 else str(count)
+
+
+def _tag(model: Model, digest: str) -> dict[str, object]:
+    details = _details(model)
+    for field in ("context_length", "embedding_length"):
+        value = model.header.number(f"{model.architecture}.{field}")
+        if value is not None:
+            details[field] = value
+    return {
+        "name": model.tag,
+        "model": model.tag,
+        "modified_at": timestamp(model.modified_ns),
+        "size": model.size,
+        "digest": digest,
+        "details": details,
+        "capabilities": model.capabilities,
+    }
+
+
+def _in_memory(model: Model, digest: str, loaded: Loaded) -> dict[str, object]:
+    return {
+        "name": model.tag,
+        "model": model.tag,
+        "size": loaded.size,
+        "digest": digest,
+        "details": _details(model),
+        "expires_at": timestamp(loaded.expires_ns),
+        "size_vram": 0,
+        "context_length": loaded.context,
+    }
 
 
 def _details(model: Model) -> dict[str, object]:

@@ -1,17 +1,19 @@
 """llama.cpp's wire, as far as the engine speaks it: bodies that it takes and events that it sends. Pure.
 
-Source: llama.cpp's server documentation, `POST /completion` and `POST /apply-template`.
+Source: llama.cpp's server documentation, `POST /completion`, `/apply-template`, `/tokenize` and `/embeddings`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 import orjson
 
+from appliance.engine.gbnf import Grammar
 from appliance.engine.options import Options
 from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
+from appliance.engine.tools import Tool, ToolCall
 from appliance.errors import EngineError
 
 _SEEDS = 2**32 - 1
@@ -19,6 +21,12 @@ _SEEDS = 2**32 - 1
 
 _FINAL_FIELDS = ("content", "stop", "stop_type", "timings")
 """What is wanted of the last event, which would otherwise repeat the whole prompt."""
+
+_WORD = 1
+"""llama.cpp's number for a trigger that is a text."""
+
+
+NO_EVENT = "the model runner sent something that is no event"
 
 
 class RunnerFailed(EngineError):
@@ -54,17 +62,56 @@ class End:
     answer_tokens: int
     answer_ns: int
 
-
-Event = Piece | End
-
-
-def template_body(messages: Sequence[Message]) -> bytes:
-    return orjson.dumps({"messages": [{"role": each.role, "content": each.content} for each in messages]})
+    def without_text(self) -> "End":
+        return replace(self, text="")
 
 
-def tokenize_body(prompt: str) -> bytes:
-    """Special tokens count as such, as they do when Ollama hands the prompt over as text."""
-    return orjson.dumps({"content": prompt, "add_special": True, "parse_special": True})
+Event = Piece | ToolCall | End
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model reads, as text and as tokens, and the messages that it was made of."""
+
+    text: str
+    tokens: list[int]
+    messages: tuple[Message, ...] = ()
+
+
+def template_body(messages: Sequence[Message], tools: Sequence[Tool]) -> bytes:
+    return orjson.dumps(conversation(messages, tools))
+
+
+def conversation(messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, object]:
+    """Messages and tools in OpenAI's shape, which llama.cpp reads."""
+    body: dict[str, object] = {"messages": [_message(each) for each in messages]}
+    if tools:
+        body["tools"] = [_tool(each) for each in tools]
+    return body
+
+
+def tokenize_body(text: str, *, special: bool = True) -> bytes:
+    """Special tokens count as such, as they do when Ollama hands the prompt over as text.
+
+    With `special`, the tokens that the model wants around a text are added.
+    """
+    return orjson.dumps({"content": text, "add_special": special, "parse_special": True})
+
+
+def detokenize_body(tokens: Sequence[int]) -> bytes:
+    return orjson.dumps({"tokens": tokens})
+
+
+def embeddings_body(inputs: Sequence[Sequence[int]]) -> bytes:
+    """Texts as tokens, whose embeddings have the length 1."""
+    return orjson.dumps({"input": inputs, "embd_normalize": 2})
+
+
+def parse_embeddings(body: bytes) -> list[list[float]]:
+    """The embeddings in the order of the inputs."""
+    entries = cast("list[dict[str, object]]", orjson.loads(body)["data"])
+    entries.sort(key=lambda entry: cast("int", entry["index"]))
+    return [cast("list[float]", entry["embedding"]) for entry in entries]
 
 
 def completion_body(
@@ -75,22 +122,34 @@ def completion_body(
     stops: Sequence[str],
     ceiling: int | None,
     alternatives: int | None,
+    grammar: Grammar | None = None,
 ) -> bytes:
     """The body of a streamed completion.
 
     `limit` is the number of tokens that prompt and answer may have together. `stops` are the model's own stop
     sequences, which count unless the request brings some, and so does its own `ceiling` of tokens.
-    `alternatives` asks for log probabilities.
+    `alternatives` asks for log probabilities, and `grammar` says what the answer may be.
     """
-    room = limit - len(tokens)
-    stop = [text for text in options.stop or stops if text]
+    body = sampling(options, room=limit - len(tokens), limit=limit, stops=stops, ceiling=ceiling)
+    body |= {"prompt": tokens, "response_fields": _FINAL_FIELDS}
+    if alternatives is not None:
+        body["n_probs"] = max(alternatives, 1)
+    if grammar is not None:
+        body["grammar"] = grammar.text
+        if grammar.trigger:
+            body |= {"grammar_lazy": True, "grammar_triggers": [{"type": _WORD, "value": grammar.trigger}]}
+    return orjson.dumps(body)
+
+
+def sampling(
+    options: Options, *, room: int, limit: int, stops: Sequence[str], ceiling: int | None
+) -> dict[str, object]:
+    """What a streamed completion has in common with a streamed chat; `room` is tokens left for the answer."""
     body: dict[str, object] = {
-        "prompt": tokens,
         "stream": True,
         "cache_prompt": True,
         # One event after every batch of the prompt: writing it is how llama.cpp notices that the client left.
         "return_progress": True,
-        "response_fields": _FINAL_FIELDS,
         "n_predict": min(options.num_predict or ceiling or room, room),
         "temperature": options.temperature,
         "top_k": options.top_k,
@@ -101,33 +160,43 @@ def completion_body(
         "repeat_last_n": options.repeat_last_n if options.repeat_last_n >= 0 else limit,
         "presence_penalty": options.presence_penalty,
         "frequency_penalty": options.frequency_penalty,
-        "stop": stop,
+        "stop": [text for text in options.stop or stops if text],
         # Else a stop sequence that is one special token would be left out of the text before it is looked for.
         "preserved_tokens": list(stops),
     }
     if options.seed is not None:
         body["seed"] = options.seed % _SEEDS
-    if alternatives is not None:
-        body["n_probs"] = max(alternatives, 1)
-    return orjson.dumps(body)
+    return body
 
 
 def parse_event(line: bytes, *, alternatives: int = 0) -> Event | None:
     """Reads one line of a streamed completion; `None` for what carries no text. Raises RunnerFailed for an error."""
+    event = event_object(line)
+    if event is None:
+        return None
+    try:
+        return end_of(event) if event.get("stop") else _piece(event, alternatives)
+    except (TypeError, KeyError, AttributeError):
+        raise RunnerFailed(NO_EVENT) from None
+
+
+def event_object(line: bytes) -> Mapping[str, object] | None:
+    """The JSON object that one line of a stream carries, if it does. Raises RunnerFailed for an error."""
     name, _, data = line.strip().partition(b": ")
     if name == b"error":
         raise RunnerFailed(_error_text(data))
     if name != b"data" or data == b"[DONE]":
         return None
     try:
-        event = cast("Mapping[str, object]", orjson.loads(data))
-        if "error" in event:
-            raise RunnerFailed(_error_text(orjson.dumps(event)))
-        if event.get("stop"):
-            return _end(event)
-        return _piece(event, alternatives)
-    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
-        raise RunnerFailed("the model runner sent something that is no event") from None
+        event = cast("object", orjson.loads(data))
+    except orjson.JSONDecodeError:
+        raise RunnerFailed(NO_EVENT) from None
+    if not isinstance(event, dict):
+        raise RunnerFailed(NO_EVENT)
+    fields = cast("dict[str, object]", event)
+    if "error" in fields:
+        raise RunnerFailed(_error_text(data))
+    return fields
 
 
 def refused(status: int, body: bytes) -> Refused:
@@ -153,7 +222,8 @@ def _chance(entry: Mapping[str, object], alternatives: int = 0) -> TokenChance:
     )
 
 
-def _end(event: Mapping[str, object]) -> End:
+def end_of(event: Mapping[str, object]) -> End:
+    """The end that a last event tells of, by its `stop_type` and its `timings`."""
     timings = cast("Mapping[str, float]", event["timings"])
     return End(
         reason="length" if event.get("stop_type") == "limit" else "stop",
@@ -175,3 +245,24 @@ def _error_text(data: bytes) -> str:
         value = fields.get("error", fields.get("message"))
     detail = value if isinstance(value, str) else "no reason given"
     return f"an error was encountered while running the model: {detail}"
+
+
+def _message(message: Message) -> dict[str, object]:
+    body: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.calls:
+        body["tool_calls"] = [_call(call) for call in message.calls]
+    if message.tool_name:
+        body["name"] = message.tool_name
+    if message.tool_call_id:
+        body["tool_call_id"] = message.tool_call_id
+    return body
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    function = {"name": call.name, "arguments": orjson.dumps(call.arguments).decode()}
+    return {"type": "function", "id": call.id, "function": function}
+
+
+def _tool(tool: Tool) -> dict[str, object]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}

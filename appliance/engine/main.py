@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from appliance.engine import minilm
 from appliance.engine.clock import Clock
-from appliance.engine.models import Model, digest_of, load_model
-from appliance.engine.residence import Residence
-from appliance.engine.runner import Runner, RunnerSettings
+from appliance.engine.models import Model, load_embedding_model, load_model
+from appliance.engine.runner import RunnerSettings
 from appliance.engine.server import Front
+from appliance.engine.shelf import Served, Shelf, serve
 from appliance.errors import EngineError
 
 OLLAMA_VERSION = "0.32.15"
@@ -38,13 +39,16 @@ def announce(line: str) -> None:
 class EngineOptions:
     """`model` is a GGUF file, `None` the bundled one; `context` is tokens per slot; port 0 lets the system choose.
 
-    `on_ready` gets one line of text when the engine listens and the model is loaded. `debug` lets llama.cpp's own
-    log, which holds no prompt, through to stderr.
+    `embedding_model` is a GGUF file, `None` the bundled one, which is prepared in the directory `state`. `on_ready`
+    gets one line of text when the engine listens and the model is loaded. `debug` lets llama.cpp's own log, which
+    holds no prompt, through to stderr.
     """
 
+    state: Path
     host: str = "127.0.0.1"
     port: int = 11480
     model: Path | None = None
+    embedding_model: Path | None = None
     threads: int = 1
     slots: int = 4
     context: int = 4096
@@ -55,7 +59,9 @@ class EngineOptions:
 def run(options: EngineOptions) -> int:
     """Serves until SIGINT or SIGTERM, then returns 0. Raises EngineError, with advice, if it cannot start."""
     _check(options)
-    return asyncio.run(_serve(options, load_model(options.model)))
+    text = load_model(options.model)
+    embedding = None if options.embedding_model is None else load_embedding_model(options.embedding_model)
+    return asyncio.run(_serve(options, text, embedding))
 
 
 def engine_version() -> str:
@@ -76,38 +82,41 @@ def _check(options: EngineOptions) -> None:
         raise EngineError(f"A context has at least {MIN_CONTEXT} tokens.", advice="Give a larger --context.")
 
 
-async def _serve(options: EngineOptions, model: Model) -> int:
+async def _serve(options: EngineOptions, text: Model, embedding: Model | None) -> int:
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     clock = Clock()
-    context = min(options.context, model.context_length or options.context)
-    runner = Runner(model, RunnerSettings(options.threads, options.slots, context, options.debug))
-    residence = Residence(runner, clock=clock)
-    front = Front(
-        model,
-        runner,
-        residence,
-        context=context,
-        version=engine_version(),
-        digest=digest_of(model.path),
-        clock=clock,
-    )
+    settings = RunnerSettings(options.threads, options.slots, options.context, options.debug)
+    shelf = Shelf(serve(text, settings, clock), _embedding(options, embedding, settings, clock))
+    front = Front(shelf, version=engine_version(), clock=clock)
     try:
         address, port = await front.open(options.host, options.port)
         host = f"[{address}]" if ":" in address else address
-        line = f"synapse engine: {model.name} on http://{host}:{port}"
-        await _until(stopping, _work(residence, lambda: options.on_ready(line)))
+        line = f"synapse engine: {text.name} on http://{host}:{port}"
+        await _until(stopping, _work(shelf, lambda: options.on_ready(line)))
     finally:
         await front.close()
-        await residence.close()
+        await shelf.close()
     return 0
 
 
-async def _work(residence: Residence, on_ready: Callable[[], None]) -> None:
-    async with residence.hold(None):
+async def _embedding(
+    options: EngineOptions, given: Model | None, settings: RunnerSettings, clock: Clock
+) -> Served | None:
+    """The embedding model, prepared if need be; `None` where there is none. Raises EngineError."""
+    if given is None:
+        source = minilm.find_source()
+        if source is None:
+            return None
+        given = load_embedding_model(await minilm.converted(source, options.state), minilm.NAME)
+    return serve(given, settings, clock)
+
+
+async def _work(shelf: Shelf, on_ready: Callable[[], None]) -> None:
+    async with shelf.text.residence.hold(None):
         on_ready()
-    await residence.watch()
+    await shelf.watch()
 
 
 async def _until(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

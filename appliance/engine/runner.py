@@ -20,9 +20,11 @@ from typing import cast
 import aiohttp
 
 from appliance.engine import child, llama
-from appliance.engine.llama import Event, RunnerFailed
+from appliance.engine.llama import Event, Prompt, RunnerFailed
+from appliance.engine.llama_chat import ChatReader
 from appliance.engine.models import Model
 from appliance.engine.requests import Message
+from appliance.engine.tools import Tool
 from appliance.errors import EngineError
 
 SOCKET_PATH_LIMIT = 100
@@ -31,6 +33,9 @@ LINE_BUFFER = 2**20
 """Bytes of one event. The longest carries the log probabilities of a token's 20 alternatives: a few kilobytes."""
 STOP_PATIENCE = 0.5
 """Seconds that the child has to end by itself before it is killed. While it loads a model it cannot."""
+
+MEAN_POOLING = 1
+"""llama.cpp's number for the mean of all tokens: for a model that would give one embedding a token."""
 
 _GONE = "model runner has unexpectedly stopped, this may be due to resource limitations or an internal error"
 _URL = "http://runner"
@@ -102,11 +107,23 @@ class Runner:
                 await life.session.close()
                 shutil.rmtree(life.directory, ignore_errors=True)
 
-    async def tokenize(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of the prompt that the model's chat template makes of `messages`."""
-        rendered = await self._ask("/apply-template", llama.template_body(messages))
-        counted = await self._ask("/tokenize", llama.tokenize_body(cast("str", rendered["prompt"])))
-        return cast("list[int]", counted["tokens"])
+    async def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
+        """The prompt that the model's chat template makes of `messages` and `tools`."""
+        rendered = await self._ask("/apply-template", llama.template_body(messages, tools))
+        text = cast("str", rendered["prompt"])
+        return Prompt(text, await self.tokenize(text), tuple(messages))
+
+    async def tokenize(self, text: str, *, special: bool = True) -> list[int]:
+        """The tokens of `text`; with `special`, those that the model wants around it too."""
+        return cast("list[int]", (await self._ask("/tokenize", llama.tokenize_body(text, special=special)))["tokens"])
+
+    async def detokenize(self, tokens: Sequence[int]) -> str:
+        return cast("str", (await self._ask("/detokenize", llama.detokenize_body(tokens)))["content"])
+
+    async def embed(self, inputs: Sequence[Sequence[int]]) -> list[list[float]]:
+        """The embeddings of texts given as tokens, after waiting for a turn. Raises Refused, RunnerFailed."""
+        async with self._turns, self._post("/v1/embeddings", llama.embeddings_body(inputs)) as response:
+            return llama.parse_embeddings(await response.read())
 
     async def generate(self, body: bytes, *, alternatives: int = 0) -> AsyncGenerator[Event]:
         """Streams one completion, after waiting for a free slot; closing the generator cancels it in llama.cpp.
@@ -120,6 +137,16 @@ class Runner:
                     yield event
                 if isinstance(event, llama.End):
                     return
+        raise RunnerFailed(_GONE)
+
+    async def chat(self, body: bytes, reader: ChatReader) -> AsyncGenerator[Event]:
+        """Streams one chat in which llama.cpp itself finds the calls of tools; else like `generate`."""
+        async with self._turns, self._post("/v1/chat/completions", body) as response:
+            async for line in response.content:
+                for event in reader.feed(line):
+                    yield event
+                    if isinstance(event, llama.End):
+                        return
         raise RunnerFailed(_GONE)
 
     async def _ask(self, path: str, body: bytes) -> dict[str, object]:
@@ -155,6 +182,8 @@ class Runner:
             slots=self._settings.slots,
             context=self._settings.context,
             verbose=self._settings.verbose,
+            embedding=self._model.embeds,
+            pooling=self._model.pooling or MEAN_POOLING,
         )
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", child.__file__),
@@ -177,7 +206,7 @@ class Runner:
         if not reply or "error" in json.loads(reply):
             raise EngineError(
                 f"llama.cpp cannot load {self._model.path}.",
-                advice="Is it a whole chat model, and is there memory for it?",
+                advice="Is it a whole model, and is there memory for it?",
             )
 
     def _session(self, socket: Path, key: str) -> aiohttp.ClientSession:

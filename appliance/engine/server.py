@@ -17,14 +17,16 @@ import orjson
 from aiohttp import web
 
 from appliance.engine import answers, guard, listing
-from appliance.engine.chats import JSON, Chats
+from appliance.engine.chats import Chats
 from appliance.engine.clock import NANO, Clock
+from appliance.engine.embeds import Embeds
+from appliance.engine.generates import Generates
 from appliance.engine.gguf import read_header
 from appliance.engine.models import Model
 from appliance.engine.refusal import Refused
 from appliance.engine.requests import parse_show
-from appliance.engine.residence import Residence
-from appliance.engine.runner import Runner
+from appliance.engine.shelf import Shelf
+from appliance.engine.writing import json_response
 from appliance.errors import EngineError
 
 MAX_BODY = 32 * 2**20
@@ -38,32 +40,17 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Front:
-    """Answers Ollama's API for one model. `version` is what `/api/version` says.
+    """Answers Ollama's API for the models on the shelf. `version` is what `/api/version` says."""
 
-    `digest` is the model's SHA-256, awaited only by the answers that need it, since a large file takes seconds.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        runner: Runner,
-        residence: Residence,
-        *,
-        context: int,
-        version: str,
-        digest: Awaitable[str],
-        clock: Clock,
-    ) -> None:
-        self._model = model
-        self._runner = runner
-        self._residence = residence
-        self._context = context
+    def __init__(self, shelf: Shelf, *, version: str, clock: Clock) -> None:
+        self._shelf = shelf
         self._version = version
-        self._digest = asyncio.ensure_future(digest)
         self._clock = clock
         self._host_name = platform.node()
         self._guard_hosts = True
-        self._chats = Chats(model, runner, residence, context=context, clock=clock)
+        self._chats = Chats(shelf, clock)
+        self._generates = Generates(shelf, clock)
+        self._embeds = Embeds(shelf, clock)
         self._site_runner = web.AppRunner(
             self._application(),
             handler_cancellation=True,
@@ -89,7 +76,6 @@ class Front:
         return address, actual
 
     async def close(self) -> None:
-        self._digest.cancel()
         await self._site_runner.cleanup()
 
     def _application(self) -> web.Application:
@@ -101,6 +87,9 @@ class Front:
         app.router.add_get("/api/ps", self._ps, allow_head=False)
         app.router.add_post("/api/show", self._show)
         app.router.add_post("/api/chat", self._chats.handle)
+        app.router.add_post("/api/generate", self._generates.handle)
+        app.router.add_post("/api/embed", self._embeds.handle)
+        app.router.add_post("/api/embeddings", self._embeds.handle_older)
         return app
 
     @web.middleware
@@ -108,11 +97,11 @@ class Front:
         try:
             return await handler(request)
         except Refused as refused:
-            return _json(answers.error(refused.message), refused.status)
+            return json_response(answers.error(refused.message), refused.status)
         except EngineError as error:
-            return _json(answers.error(error.message), 500)
+            return json_response(answers.error(error.message), 500)
         except web.HTTPRequestEntityTooLarge:
-            return _json(answers.error(f"the request's body is larger than {MAX_BODY} bytes"), 413)
+            return json_response(answers.error(f"the request's body is larger than {MAX_BODY} bytes"), 413)
         except web.HTTPMethodNotAllowed as error:
             return _plain("405 method not allowed", 405, {"Allow": ", ".join(sorted(error.allowed_methods))})
         except web.HTTPNotFound:
@@ -120,12 +109,12 @@ class Front:
         except ConnectionError:
             raise  # the client left while it was being written to, which aiohttp takes calmly
         except web.RequestPayloadError:
-            return _json(answers.error("the request's body cannot be read"), 400)
+            return json_response(answers.error("the request's body cannot be read"), 400)
         except Exception as error:
             # Where it happened and what kind it is, but not its text, which may hold a piece of a conversation.
             where = "".join(traceback.format_tb(error.__traceback__))
             _logger.error("A request failed: %s\n%s", type(error).__name__, where)
-            return _json(answers.error("internal error"), 500)
+            return json_response(answers.error("internal error"), 500)
 
     @web.middleware
     async def _refuse_strangers(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
@@ -139,33 +128,32 @@ class Front:
         return web.Response(text="Ollama is running")
 
     async def _answer_version(self, _: web.Request) -> web.Response:
-        return _json(orjson.dumps({"version": self._version}))
+        return json_response(orjson.dumps({"version": self._version}))
 
     async def _tags(self, _: web.Request) -> web.Response:
-        return _json(listing.tags(self._model, await asyncio.shield(self._digest)))
+        served = await self._shelf.all()
+        return json_response(listing.tags([(each.model, await asyncio.shield(each.digest)) for each in served]))
 
     async def _ps(self, _: web.Request) -> web.Response:
-        digest = await asyncio.shield(self._digest)
-        left = self._residence.seconds_left
-        loaded = None
-        if left is not None:
-            expires = self._clock.wall_ns() + int(left * NANO)
-            loaded = listing.Loaded(self._runner.memory, expires, self._context)
-        return _json(listing.ps(self._model, digest, loaded))
+        loaded: list[tuple[Model, str, listing.Loaded]] = []
+        for each in await self._shelf.all():
+            digest = await asyncio.shield(each.digest)
+            left = each.residence.seconds_left
+            if left is not None:
+                expires = self._clock.wall_ns() + int(left * NANO)
+                loaded.append((each.model, digest, listing.Loaded(each.runner.memory, expires, each.context)))
+        return json_response(listing.ps(loaded))
 
     async def _show(self, request: web.Request) -> web.Response:
         asked = parse_show(await request.read())
-        if not self._model.is_called(asked.model):
+        served = await self._shelf.find(asked.model)
+        if served is None:
             tag = asked.model if ":" in asked.model else f"{asked.model}:latest"
             raise Refused(404, f"model '{tag}' not found")
-        header = self._model.header
+        header = served.model.header
         if asked.verbose:
-            header = await asyncio.to_thread(read_header, self._model.path, arrays=True)
-        return _json(listing.show(self._model, header))
-
-
-def _json(body: bytes, status: int = 200) -> web.Response:
-    return web.Response(body=body, status=status, headers={"Content-Type": JSON})
+            header = await asyncio.to_thread(read_header, served.model.path, arrays=True)
+        return json_response(listing.show(served.model, header))
 
 
 def _plain(text: str, status: int, headers: dict[str, str] | None = None) -> web.Response:

@@ -1,7 +1,13 @@
 import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
 
 from appliance.arguments import parser
-from appliance.commands.registry import COMMANDS
+from appliance.commands.registry import COMMANDS, Invocation
+from appliance.engine import main as engine
+from appliance.engine.main import EngineOptions
 
 
 def leaves(of: argparse.ArgumentParser) -> list[str]:
@@ -28,3 +34,37 @@ def test_the_commands_of_the_design_are_there():
         *(f"model {verb}" for verb in ("list", "set")),
         *(f"proof {verb}" for verb in ("list", "show", "keys", "verify")),
     } <= set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("engine", EngineOptions(Path("/var/lib/synapse"))),
+        ("engine --state d --port 0", EngineOptions(Path("d"), port=0)),
+        (
+            "engine --model a --embedding-model b --host ::1 --threads 2 --slots 3 --context 99",
+            EngineOptions(
+                Path("/var/lib/synapse"),
+                host="::1",
+                model=Path("a"),
+                embedding_model=Path("b"),
+                threads=2,
+                slots=3,
+                context=99,
+            ),
+        ),
+    ],
+)
+def test_the_engine_is_run_with_what_was_typed(monkeypatch: pytest.MonkeyPatch, line: str, expected: EngineOptions):
+    ran: list[EngineOptions] = []
+
+    def run(options: EngineOptions) -> int:
+        ran.append(options)
+        return 7
+
+    monkeypatch.setattr(engine, "run", run)
+    typed = parser().parse_args(line.split())
+    outcome = COMMANDS["engine"](
+        Invocation(typed, {"SYNAPSE_STATE_DIR": "/var/lib/synapse"}, lambda: datetime.now(UTC))
+    )
+    assert (outcome.code, ran) == (7, [expected])

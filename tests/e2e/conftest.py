@@ -17,8 +17,8 @@ def programs(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[Engine]:
-    running = Engine()
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    running = Engine(tmp_path_factory.mktemp("engine"))
     yield running
     running.stop()
 

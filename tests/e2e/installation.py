@@ -45,10 +45,12 @@ def wait_for(url: str, process: "subprocess.Popen[Any]", status: int = 200) -> N
 class Engine:
     """The embedded engine with its bundled model."""
 
-    def __init__(self) -> None:
+    def __init__(self, state_dir: Path) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.process = subprocess.Popen([SYNAPSE, "engine", "--port", str(self.port)], stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [SYNAPSE, "engine", "--port", str(self.port), "--state", state_dir], stderr=subprocess.DEVNULL
+        )
         wait_for(f"{self.url}/api/version", self.process)
 
     def stop(self) -> None:

@@ -50,7 +50,7 @@ def test_kill_9_during_a_streamed_answer(engine: Engine, tmp_path: Path):
 
 
 def test_the_engine_killed_in_the_middle_of_an_answer(tmp_path: Path):
-    engine = Engine()
+    engine = Engine(tmp_path)
     made = Installation(tmp_path / "state", engine.url)
     made.start()
     try:

@@ -23,6 +23,23 @@ def gguf_file(entries: Mapping[str, tuple[int, bytes]], tensors: list[Tensor]) -
     return b"".join(parts)
 
 
+def embedding_header() -> bytes:
+    """The header of a model that makes embeddings."""
+    entries = {
+        "general.architecture": (8, gguf_text("bert")),
+        "general.file_type": (4, struct.pack("<I", 1)),
+        "bert.context_length": (4, struct.pack("<I", 512)),
+        "bert.pooling_type": (4, struct.pack("<I", 1)),
+    }
+    return gguf_file(entries, [("token_embd.weight", (4, 10), 1)])
+
+
+def templated_header(template: str, key: str = "tokenizer.chat_template") -> bytes:
+    """The header of a chat model with that template."""
+    entries = {"general.architecture": (8, gguf_text("tiny")), key: (8, gguf_text(template))}
+    return gguf_file(entries, [("token_embd.weight", (4, 10), 1)])
+
+
 def small_header() -> bytes:
     """A header with a value of every kind."""
     u32 = struct.pack("<I", 7)

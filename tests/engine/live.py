@@ -27,8 +27,7 @@ from pathlib import Path
 from appliance.engine.main import EngineOptions, run
 from appliance.errors import EngineError
 given = json.loads(sys.argv[1])
-if "model" in given:
-    given["model"] = Path(given["model"])
+given |= {name: Path(given[name]) for name in ("model", "embedding_model", "state") if name in given}
 try:
     sys.exit(run(EngineOptions(**given)))
 except EngineError as error:
@@ -90,9 +89,9 @@ class Engine:
     def loaded(self) -> list[Any]:
         return self.send("GET", "/api/ps").json["models"]
 
-    def runner(self) -> int:
-        """The process id of the one child."""
-        (child,) = children_of(self.process.pid)
+    def runner(self, file: str = "SmolLM2") -> int:
+        """The process id of the child that has the model's file in memory."""
+        (child,) = (child for child in runners_of(self.process.pid) if file in Path(f"/proc/{child}/maps").read_text())
         return child
 
     def end(self, number: int = signal.SIGTERM) -> int:

@@ -67,6 +67,7 @@ def test_a_setup_is_one_line():
     line = Setup("m\n", "t\n", "s", "k", 1, 2, 3, verbose=True).line()
     assert line.count(b"\n") == 1
     assert Setup(**json.loads(line)).template == "t\n"
+    assert not Setup(**json.loads(line)).embedding
 
 
 def test_it_serves_on_a_socket_and_ends_with_its_stdin(start: Start, short_directory: Path):
@@ -81,6 +82,11 @@ def test_it_serves_on_a_socket_and_ends_with_its_stdin(start: Start, short_direc
     process.stdin.close()
     assert process.wait(5) == 0
     assert not short_directory.exists()
+
+
+def test_an_embedding_model(start: Start, short_directory: Path, embedding_file: Path):
+    given = setup(short_directory, model=str(embedding_file), slots=2, embedding=True, pooling=1)
+    assert reply(start(given)) == {"ready": True}
 
 
 def test_it_opens_no_tcp_port(start: Start, short_directory: Path):

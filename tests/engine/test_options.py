@@ -47,6 +47,13 @@ def test_null_is_absent_and_unknown_options_are_ignored():
     assert parse_options({"temperature": None, "stop": None, "mirostat_galore": "x", "num_gqa": []}) == Options()
 
 
+def test_what_is_usual_holds_where_nothing_is_said():
+    usual = {"temperature": 0.0}
+    assert parse_options({}, usual).temperature == 0
+    assert parse_options({"temperature": None}, usual).temperature == 0
+    assert parse_options({"temperature": 0.5}, usual).temperature == 0.5
+
+
 @pytest.mark.parametrize("value", [0, -1, -2])
 def test_no_limit(value: int):
     assert parse_options({"num_ctx": value}) == Options()

@@ -10,13 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from appliance.engine.calls import call_grammar
+from appliance.engine.formats import grammar_of
+from appliance.engine.gbnf import Grammar
 from appliance.engine.llama import End, Event, Piece, RunnerFailed, completion_body
-from appliance.engine.models import load_model
+from appliance.engine.llama_chat import ChatReader, chat_body
+from appliance.engine.models import load_embedding_model, load_model
 from appliance.engine.options import Options
 from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
 from appliance.engine.runner import Runner, RunnerSettings
+from appliance.engine.tools import Tool, ToolCall
 from appliance.errors import EngineError
 from tests.engine.live import is_running, runners_of
 from tests.waiting import until
@@ -33,11 +39,22 @@ async def runner(needs_llama: None) -> AsyncIterator[Runner]:
     await runner.stop()
 
 
-async def answer(runner: Runner, options: Options, messages: list[Message] = HI, *, limit: int = 512) -> list[Event]:
-    tokens = await runner.tokenize(messages)
-    body = completion_body(tokens, options, limit=limit, stops=(), ceiling=None, alternatives=None)
+async def answer(
+    runner: Runner,
+    options: Options,
+    messages: list[Message] = HI,
+    *,
+    limit: int = 512,
+    grammar: Grammar | None = None,
+) -> list[Event]:
+    tokens = (await runner.render(messages)).tokens
+    body = completion_body(tokens, options, limit=limit, stops=(), ceiling=None, alternatives=None, grammar=grammar)
     async with aclosing(runner.generate(body)) as events:
         return [event async for event in events]
+
+
+def text_of(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Piece))
 
 
 def directory_of(process: int) -> Path:
@@ -54,7 +71,7 @@ def mine() -> list[int]:
 async def test_it_answers_and_leaves_nothing_behind(runner: Runner):
     (process,) = mine()
     events = await answer(runner, Options(num_predict=3, temperature=0))
-    assert "".join(event.text for event in events if isinstance(event, Piece)) == 'The phrase "'  # recording 29
+    assert text_of(events) == 'The phrase "'  # recording 29
     end = events[-1]
     assert isinstance(end, End)
     assert (end.reason, end.prompt_tokens, end.answer_tokens) == ("length", 10, 3)
@@ -68,49 +85,84 @@ async def test_it_answers_and_leaves_nothing_behind(runner: Runner):
     assert runner.memory == 0
 
 
-@pytest.mark.parametrize(
-    ("messages", "tokens"),
-    [
-        (HI, 10),  # recording 29
-        ([Message("martian", "Hi")], 11),  # recording 38
-        ([Message("user", "Reply to the email jean@example.com in one sentence")], 23),  # recording 14
-        (
-            [
-                Message("system", "You are a pirate."),
-                Message("user", "Hi"),
-                Message("assistant", "Arr!"),
-                Message("user", "Where is the treasure?"),
-            ],
-            38,
-        ),  # recording 16
-    ],
+SCHEMAS = [
+    "json",
+    {"type": "object", "properties": {"city": {"type": "string"}, "n": {"type": "integer"}}, "required": ["city", "n"]},
+    {"type": "integer", "minimum": -150, "maximum": 1999},
+    {"type": "number", "minimum": 0, "maximum": 1},
+    {"type": "string", "minLength": 5, "maxLength": 4096},
+    {"type": "array", "items": {"type": "string", "maxLength": 4096}, "maxItems": 4096},
+    {"type": "object", "properties": {"a": {"enum": ['q"\\', "é\n", 1.5, None]}, "b": {}}},
+    {"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"},
+    *(
+        {"type": "string", "format": form}
+        for form in ("date", "time", "date-time", "uuid", "email", "hostname", "ipv4", "uri")
+    ),
+]
+
+
+WEATHER = Tool(
+    "get_weather",
+    "Get the current weather in a city",
+    {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
-async def test_prompts_have_the_recorded_number_of_tokens(runner: Runner, messages: list[Message], tokens: int):
-    assert len(await runner.tokenize(messages)) == tokens
 
 
-async def test_nothing_is_added_after_an_assistants_last_message(runner: Runner):
-    plain = await runner.tokenize([Message("user", "Hi"), Message("assistant", "Arr")])
-    assert plain[:8] == (await runner.tokenize(HI))[:-1][:8]
-    assert plain[-3:] == (await runner.tokenize(HI))[-3:]  # a new turn of the assistant
+NATIVE = """{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}
+{%- for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content }}
+{%- for call in message.tool_calls %}{{ '<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}
+{{- (call.function.arguments | tojson) + '}\\n</tool_call>' }}{% endfor %}{{ '<|im_end|>\\n' }}
+{%- endfor %}{{ '<|im_start|>assistant\\n' }}"""
+"""The template of a file that can call tools in its own way."""
+
+
+async def test_llama_cpps_own_chat_finds_the_calls(needs_llama: None):
+    runner = Runner(replace(load_model(None), template=NATIVE), SETTINGS)
+    await runner.start()
+    try:
+        calls = [(ToolCall("get_weather", {"city": city}),) for city in ("Rome", "Oslo", "Lima")]
+        asked = [Message("user", f"What is the weather in {city}?") for city in ("Rome", "Oslo", "Lima", "Paris")]
+        told = [Message("assistant", "", call) for call in calls]
+        prompt = await runner.render([asked[0], told[0], asked[1], told[1], asked[2], told[2], asked[3]], [WEATHER])
+        for most, found in ((60, ToolCall("get_weather", {"city": "Paris"}, "id", 0)), (16, None)):
+            body = chat_body(prompt, [WEATHER], Options(temperature=0, num_predict=most), limit=512, ceiling=None)
+            async with aclosing(runner.chat(body, ChatReader(lambda: "id"))) as events:
+                *said, end = [event async for event in events]
+            assert isinstance(end, End)
+            assert (end.prompt_tokens, end.reason) == (len(prompt.tokens), "stop" if found else "length")
+            assert [event for event in said if isinstance(event, ToolCall)] == ([found] if found else [])
+    finally:
+        await runner.stop()
+
+
+async def test_embeddings(needs_llama: None, embedding_file: Path):
+    runner = Runner(load_embedding_model(embedding_file), SETTINGS)
+    await runner.start()
+    try:
+        texts = [await runner.tokenize(text) for text in ("hello world", "hello", "hello world")]
+        assert texts[0][0] == 101  # [CLS]
+        assert texts[0][-1] == 102  # [SEP]
+        assert await runner.tokenize("hello world", special=False) == texts[0][1:-1]
+        first, other, again = await runner.embed(texts)
+        assert len(first) == 384
+        assert sum(number * number for number in first) == pytest.approx(1, abs=1e-5)
+        assert first == pytest.approx(again, abs=1e-3)
+        assert first != pytest.approx(other, abs=1e-2)
+        with pytest.raises(Refused):
+            await runner.embed([[101] * 600])
+    finally:
+        await runner.stop()
 
 
 async def test_a_runner_that_died_is_noticed_at_once_and_starts_again(runner: Runner):
     (process,) = mine()
     os.kill(process, signal.SIGKILL)
     with pytest.raises(RunnerFailed, match="unexpectedly stopped"):
-        await asyncio.gather(*(runner.tokenize(HI) for _ in range(5)))
+        await asyncio.gather(*(runner.render(HI) for _ in range(5)))
     assert not runner.alive
     await runner.start()
     assert runner.alive
-    assert len(await runner.tokenize(HI)) == 10
-
-
-async def test_what_llama_cpp_refuses_keeps_its_words(runner: Runner):
-    with pytest.raises(Refused, match="exceed_context_size_error") as caught:
-        await answer(runner, Options(), [Message("user", "word " * 600)], limit=9999)
-    assert caught.value.status == 400
-    assert runner.alive
+    assert len((await runner.render(HI)).tokens) == 10
 
 
 async def test_a_third_call_waits_for_one_of_two_slots(runner: Runner):
@@ -125,7 +177,7 @@ async def test_a_third_call_waits_for_one_of_two_slots(runner: Runner):
 
 
 async def _endless(runner: Runner):
-    tokens = await runner.tokenize([Message("user", "Tell a long story")])
+    tokens = (await runner.render([Message("user", "Tell a long story")])).tokens
     return runner.generate(completion_body(tokens, Options(), limit=512, stops=(), ceiling=None, alternatives=None))
 
 
@@ -135,7 +187,7 @@ async def test_nothing_is_asked_of_a_runner_that_is_not_there(needs_llama: None)
     assert runner.memory == 0
     await runner.stop()
     with pytest.raises(RunnerFailed):
-        await runner.tokenize(HI)
+        await runner.render(HI)
 
 
 async def test_a_model_that_llama_cpp_cannot_load(needs_llama: None, tmp_path: Path):
@@ -167,3 +219,83 @@ async def test_a_directory_too_deep_for_a_socket(needs_llama: None, tmp_path: Pa
         await Runner(load_model(None), SETTINGS).start()
     assert "TMPDIR" in caught.value.advice
     assert list(deep.iterdir()) == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(needs_llama: None) -> AsyncIterator[Runner]:
+    """A runner that tests only ask things."""
+    runner = Runner(load_model(None), SETTINGS)
+    await runner.start()
+    yield runner
+    await runner.stop()
+
+
+@pytest.mark.asyncio(loop_scope="module")
+class TestWhatItAnswers:
+    @pytest.mark.parametrize(
+        ("messages", "tokens"),
+        [
+            (HI, 10),  # recording 29
+            ([Message("martian", "Hi")], 11),  # recording 38
+            ([Message("user", "Reply to the email jean@example.com in one sentence")], 23),  # recording 14
+            (
+                [
+                    Message("system", "You are a pirate."),
+                    Message("user", "Hi"),
+                    Message("assistant", "Arr!"),
+                    Message("user", "Where is the treasure?"),
+                ],
+                38,
+            ),  # recording 16
+        ],
+    )
+    async def test_prompts_have_the_recorded_number_of_tokens(
+        self, shared: Runner, messages: list[Message], tokens: int
+    ):
+        assert len((await shared.render(messages)).tokens) == tokens
+
+    async def test_nothing_is_added_after_an_assistants_last_message(self, shared: Runner):
+        plain = (await shared.render([Message("user", "Hi"), Message("assistant", "Arr")])).tokens
+        hi = (await shared.render(HI)).tokens
+        assert plain[:7] == hi[:7]
+        assert plain[-3:] == hi[-3:]  # a new turn of the assistant
+
+    async def test_text_and_tokens(self, shared: Runner):
+        tokens = await shared.tokenize("Hello there, été")
+        assert await shared.detokenize(tokens) == "Hello there, été"
+        prompt = await shared.render(HI)
+        assert prompt.tokens == await shared.tokenize(prompt.text)
+        assert prompt.messages == tuple(HI)
+
+    async def test_llama_cpp_takes_every_kind_of_grammar(self, shared: Runner):
+        for schema in SCHEMAS:
+            events = await answer(shared, Options(num_predict=2, temperature=0), grammar=grammar_of(schema))
+            assert isinstance(events[-1], End), schema
+
+    async def test_a_grammar_holds(self, shared: Runner):
+        schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+        for seed in range(3):
+            events = await answer(shared, Options(temperature=5, top_k=0, seed=seed), grammar=grammar_of(schema))
+            assert "".join(text_of(events).split()) in ('{"ok":true}', '{"ok":false}')
+
+    async def test_llama_cpp_refuses_a_grammar_that_it_cannot_read(self, shared: Runner):
+        with pytest.raises(Refused, match="failed to parse grammar") as caught:
+            await answer(shared, Options(), grammar=Grammar("root ::= nothing"))
+        assert caught.value.status == 400
+
+    async def test_a_call_is_held_to_its_grammar_and_other_text_is_not(self, shared: Runner):
+        grammar = call_grammar([WEATHER])
+        options = Options(num_predict=40, temperature=0)
+        free = [Message("user", "Say <tool_cake>.")]
+        assert text_of(await answer(shared, options, free, grammar=grammar)) == text_of(
+            await answer(shared, options, free)
+        )
+        begun = [Message("user", "?"), Message("assistant", "<tool_call>\n{")] * 3
+        text = text_of(await answer(shared, options, [*begun, Message("user", "?")], grammar=grammar))
+        assert "".join(text.split()).startswith('<tool_call>{"name":"get_weather","arguments":{"city":')
+
+    async def test_what_llama_cpp_refuses_keeps_its_words(self, shared: Runner):
+        with pytest.raises(Refused, match="exceed_context_size_error") as caught:
+            await answer(shared, Options(), [Message("user", "word " * 600)], limit=9999)
+        assert caught.value.status == 400
+        assert shared.alive

@@ -1,5 +1,6 @@
 """The engine's HTTP front on a real model. Expected values are Ollama's recorded ones, written out here."""
 
+import asyncio
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -15,12 +17,10 @@ import ollama
 import pytest
 
 from appliance.engine.clock import Clock
-from appliance.engine.models import load_model
-from appliance.engine.residence import Residence
-from appliance.engine.runner import Runner, RunnerSettings
 from appliance.engine.server import Front
-from tests.engine.ggufs import small_header
+from appliance.engine.shelf import Shelf
 from tests.engine.live import RAMBLING, Engine, is_running
+from tests.engine.played import make_desk
 from tests.waiting import wait_until
 
 JSON = "application/json; charset=utf-8"
@@ -41,9 +41,9 @@ class TestPlainAnswers:
     def test_tags(self, engine: Engine):
         reply = engine.send("GET", "/api/tags")
         assert reply.headers["content-type"] == JSON
-        (model,) = reply.json["models"]
+        model = reply.json["models"][0]
         assert model["name"] == "smollm2:latest"
-        assert model["capabilities"] == ["completion"]
+        assert model["capabilities"] == ["completion", "tools"]
         assert model["details"]["parameter_size"] == "134.52M"
         assert model["details"]["quantization_level"] == "Q4_1"
         assert len(bytes.fromhex(model["digest"])) == 32
@@ -55,7 +55,11 @@ class TestPlainAnswers:
         ("method", "path", "status", "body"),
         [
             ("GET", "/api/nothing", 404, b"404 page not found"),
-            ("POST", "/api/embed", 404, b"404 page not found"),
+            ("POST", "/api/pull", 404, b"404 page not found"),
+            ("DELETE", "/api/delete", 404, b"404 page not found"),
+            ("POST", "/v1/chat/completions", 404, b"404 page not found"),
+            ("GET", "/api/generate", 405, b"405 method not allowed"),
+            ("GET", "/api/embed", 405, b"405 method not allowed"),
             ("GET", "/api/chat", 405, b"405 method not allowed"),
             ("DELETE", "/api/show", 405, b"405 method not allowed"),
             ("POST", "/api/tags", 405, b"405 method not allowed"),
@@ -81,7 +85,7 @@ class TestPlainAnswers:
 
     def test_show(self, engine: Engine):
         body = engine.send("POST", "/api/show", {"model": "SmolLM2:latest"}).json
-        assert body["capabilities"] == ["completion"]
+        assert body["capabilities"] == ["completion", "tools"]
         assert body["model_info"]["llama.context_length"] == 8192
         assert body["template"].startswith("{{- range .Messages }}<|im_start|>")
         missing = engine.send("POST", "/api/show", {"model": "nope"})
@@ -171,7 +175,12 @@ class TestChat:
             (b'{"messages":[]}', 400, "model is required"),
             (b'{"model":"nope","messages":[]}', 404, "model 'nope' not found"),
             (b'{"model":"smollm2","think":true}', 400, '"smollm2" does not support thinking'),
-            (b'{"model":"smollm2","tools":[{}]}', 400, "smollm2:latest does not support tools"),
+            (b'{"model":"smollm2","tools":[{}]}', 400, "a tool needs a function with a name"),
+            (
+                b'{"model":"smollm2","format":"xml"}',
+                500,
+                'invalid format: "\\"xml\\""; expected "json" or a valid JSON Schema object',
+            ),
             (
                 b'{"model":"smollm2","options":{"temperature":"hot"}}',
                 500,
@@ -217,6 +226,10 @@ class TestContext:
 
 
 class TestResidence:
+    @pytest.fixture(autouse=True)
+    def _alone(self, engine: Engine) -> None:
+        engine.send("POST", "/api/generate", {"model": "all-minilm", "keep_alive": 0})
+
     def test_unload_and_load(self, engine: Engine):
         assert engine.chat(messages=[], keep_alive=0).json["done_reason"] == "unload"
         assert engine.loaded() == []
@@ -279,18 +292,14 @@ class TestAClientThatLeaves:
 
 
 async def test_an_unforeseen_error_says_nothing_of_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    path = tmp_path / "tiny.gguf"
-    path.write_bytes(small_header())
-    model = load_model(path)
-    runner = Runner(model, RunnerSettings(threads=1, slots=1, context=64, verbose=False))
-    residence = Residence(runner, clock=Clock())
-
+    desk = await make_desk(tmp_path)
     spoken = "a piece of a conversation"
 
     async def failing() -> str:
         raise ValueError(spoken)
 
-    front = Front(model, runner, residence, context=64, version="0", digest=failing(), clock=Clock())
+    shelf = Shelf(replace(desk.text, digest=asyncio.create_task(failing())), nobody())
+    front = Front(shelf, version="0", clock=Clock())
     _, port = await front.open("127.0.0.1", 0)
     async with (
         aiohttp.ClientSession() as session,
@@ -298,9 +307,15 @@ async def test_an_unforeseen_error_says_nothing_of_itself(tmp_path: Path, caplog
     ):
         assert (response.status, await response.json()) == (500, {"error": "internal error"})
     await front.close()
+    await shelf.close()
+    await desk.shelf.close()
     assert "ValueError" in caplog.text
     assert "failing" in caplog.text
     assert spoken not in caplog.text
+
+
+async def nobody() -> None:
+    return None
 
 
 @pytest.fixture
@@ -312,9 +327,9 @@ def client(engine: Engine) -> Iterator[ollama.Client]:
 
 class TestOllamasOwnClient:
     def test_list_and_show(self, client: ollama.Client):
-        assert [model.model for model in client.list().models] == ["smollm2:latest"]
+        assert client.list().models[0].model == "smollm2:latest"
         shown = client.show("smollm2")
-        assert shown.capabilities == ["completion"]
+        assert shown.capabilities == ["completion", "tools"]
         assert shown.modelinfo is not None
         assert shown.modelinfo["general.architecture"] == "llama"
 
@@ -326,6 +341,27 @@ class TestOllamasOwnClient:
         assert "".join(part.message.content or "" for part in parts) == 'The phrase "'
         assert parts[-1].done_reason == "length"
 
+    def test_generate_and_embed(self, client: ollama.Client, weights: object):
+        options = {"temperature": 0, "num_predict": 3}
+        assert client.generate("smollm2", "Once upon a time", raw=True, options=options).response == ", the city"
+        assert len(client.embed("all-minilm", ["a", "b"]).embeddings) == 2
+        assert len(client.embeddings("all-minilm", "a").embedding) == 384
+
+    def test_a_tool_that_is_a_function(self, client: ollama.Client):
+        def add_numbers(a: int, b: int) -> int:
+            """Add two numbers.
+
+            Args:
+                a: The first number
+                b: The second number
+            """
+            return a + b
+
+        asked = {"role": "user", "content": "Please add 21 and 34."}
+        answer = client.chat("smollm2", [asked], tools=[add_numbers], options={"temperature": 0})
+        (call,) = answer.message.tool_calls or ()
+        assert (call.function.name, set(call.function.arguments)) == ("add_numbers", {"a", "b"})
+
     def test_errors(self, client: ollama.Client):
         with pytest.raises(ollama.ResponseError) as caught:
             client.chat("nope", [{"role": "user", "content": "Hi"}])
@@ -333,7 +369,7 @@ class TestOllamasOwnClient:
 
     def test_ps(self, client: ollama.Client, engine: Engine):
         engine.chat(messages=[])
-        (model,) = client.ps().models
+        model = next(model for model in client.ps().models if model.name == "smollm2:latest")
         assert model.context_length == 4096
 
 
