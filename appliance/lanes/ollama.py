@@ -13,9 +13,17 @@ import aiohttp
 
 from appliance.dialects.chat import Event
 from appliance.dialects.ollama.body import Prepared
-from appliance.dialects.ollama.errors import InvalidToolCall, OllamaError, error_text, failure, is_overflow
+from appliance.dialects.ollama.errors import (
+    InvalidToolCall,
+    OllamaError,
+    error_text,
+    failure,
+    is_about_format,
+    is_overflow,
+)
 from appliance.dialects.ollama.lines import Reader
 from appliance.errors import (
+    BadRequest,
     CallError,
     ContextLengthExceeded,
     LocalLaneUnavailable,
@@ -90,7 +98,7 @@ class OllamaLane:
         response = await self._post(f"{url}/api/chat", prepared.body, first_byte)
         try:
             if response.status != 200:
-                raise _refused(response.status, await _read(response, first_byte))
+                raise _refused(response.status, await _read(response, first_byte), prepared.format_from)
             async for event in self._events(response, prepared.reader, first_byte, total):
                 yield event
         finally:
@@ -207,7 +215,7 @@ def _said(text: str) -> CallError:
     return UpstreamFailed(f"The machine reported an error: {text}", advice="Try again; its own log says more.")
 
 
-def _refused(status: int, body: bytes) -> AttemptFailed:
+def _refused(status: int, body: bytes, format_from: str | None) -> AttemptFailed:
     """The failure that an error status stands for (dialects.md §2, "Errors")."""
     text = error_text(body[:MAX_ERROR_BYTES])
     reported = failure(text)
@@ -220,6 +228,13 @@ def _refused(status: int, body: bytes) -> AttemptFailed:
         )
     elif status in (429, 503):
         error = Overloaded(f"The machine is busy: {text}", advice="Try again in a moment.")
+    elif status == 400 and is_overflow(text) is None:
+        # Well-formed as it was, it asks for what this model cannot do: to send it again would not help.
+        error = BadRequest(
+            f"The machine cannot serve this request: {text}",
+            advice="Leave that out, or ask the administrator for a model that can do it.",
+            param=format_from if is_about_format(text) else None,
+        )
     else:
         error = _said(text)
     return AttemptFailed(error, elsewhere=status in (404, 429) or status >= 500)

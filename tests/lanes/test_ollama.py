@@ -71,7 +71,7 @@ async def test_leaving_in_the_middle_stops_the_machine(session: aiohttp.ClientSe
     [
         (404, "model 'm' not found", "local_lane_unavailable", True),
         (400, OVERFLOW, "context_length_exceeded", False),
-        (400, '"m" does not support thinking', "upstream_error", False),
+        (400, '"m" does not support thinking', "invalid_request_error", False),
         (429, "slow down", "overloaded", True),
         (503, "server busy, please try again.  maximum pending requests exceeded", "overloaded", True),
         (500, "llama runner process has terminated", "upstream_error", True),
@@ -83,6 +83,26 @@ async def test_error_statuses(
     ollama.scripts.append(refuses(status, text))
     failed = await fails(session, ollama.url)
     assert (failed.error.code, failed.elsewhere, failed.reached) == (code, elsewhere, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "param"),
+    [
+        ('the schema in format cannot be honoured: #/a uses "not"', "response_format"),
+        ("failed to parse grammar", "response_format"),
+        ('"m" does not support thinking', None),
+    ],
+)
+async def test_a_refusal_that_is_about_the_format_names_the_field_that_it_comes_from(
+    session: aiohttp.ClientSession, ollama: OllamaDouble, text: str, param: str | None
+):
+    ollama.scripts.append(refuses(400, text))
+    body = Prepared(b"{}", Reader(None, lambda: "call_1"), "response_format")
+    with pytest.raises(AttemptFailed) as failed:
+        [event async for event in OllamaLane(session, TIMEOUTS).chat(ollama.url, body)]
+    error = failed.value.error
+    assert text in error.message
+    assert (error.code, error.param, bool(error.advice)) == ("invalid_request_error", param, True)
 
 
 async def test_an_overflow_says_both_numbers_in_the_words_that_clients_match(

@@ -37,10 +37,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One answer's body, and what reads the lines that come back."""
+    """One answer's body, what reads the lines that come back, and the field that the body's `format` comes from."""
 
     body: bytes
     reader: Reader
+    format_from: str | None = None
 
 
 def prepare(
@@ -62,17 +63,21 @@ def prepare(
     Raises DialectError naming a tool whose schema cannot be written.
     """
     demanded = forced(chat)
+    format_from: str | None = None
     offered = chat.tools if demanded is None and chat.tool_choice.mode != "none" else ()
     body: dict[str, object] = {"model": target.model, "messages": [_message(one) for one in chat.messages]}
     if demanded:
         body["format"] = demanded.schema()
+        format_from = "tool_choice"
     elif chat.format and (again or not offered):
         body["format"] = "json" if chat.format.schema is None else chat.format.schema
+        format_from = "response_format"
     elif offered:
         # Without the format: it would bind every word of the answer, so that no tool could be called.
         body["tools"] = definitions(offered)
     body |= {"stream": True, "truncate": False} | _wishes(chat, target, choice, seed)
-    return Prepared(orjson.dumps(body), Reader(demanded, new_id, parallel=chat.parallel, choice=choice))
+    reader = Reader(demanded, new_id, parallel=chat.parallel, choice=choice)
+    return Prepared(orjson.dumps(body), reader, format_from)
 
 
 def needs(chat: Chat) -> frozenset[str]:

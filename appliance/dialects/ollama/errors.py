@@ -13,6 +13,8 @@ MAX_NESTED_ERRORS = 4
 
 _OVERFLOW = re.compile(r"request \(([0-9]{1,12}) tokens\) exceeds the available context size \(([0-9]{1,12}) tokens\)")
 
+_ABOUT_FORMAT = re.compile(r"\b(?:format|schema|grammar)\b")
+
 _INVALID_CALL = re.compile(r"error parsing tool call|invalid tool call arguments|incomplete \S+ tool call")
 """How Ollama's parsers put it; what follows is the model's own text."""
 
@@ -44,6 +46,11 @@ def is_overflow(text: str) -> tuple[int, int] | None:
     """The prompt's tokens and the context's size, where an error's text says that the one exceeds the other."""
     found = _OVERFLOW.search(text)
     return (int(found[1]), int(found[2])) if found else None
+
+
+def is_about_format(text: str) -> bool:
+    """Whether an error's text says that the answer cannot be held to the `format` of the request."""
+    return _ABOUT_FORMAT.search(text) is not None
 
 
 def sentence(error: object) -> str:
