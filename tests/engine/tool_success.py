@@ -13,6 +13,7 @@ The tools and prompts of the list are none of those that the template was made w
 
 import argparse
 import json
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,13 +101,14 @@ def main() -> None:
     given = parser.parse_args()
     kinds = ("called", "with the right arguments", "left alone", "result told", "called again")
     tallies = {kind: Tally() for kind in kinds}
-    engine = start_engine(slots=1)
     began = time.monotonic()
-    try:
-        for seed in range(1, given.seeds + 1):
-            measure(engine, given.temperature, seed, tallies)
-    finally:
-        engine.end()
+    with tempfile.TemporaryDirectory() as state:
+        engine = start_engine(slots=1, state=state)
+        try:
+            for seed in range(1, given.seeds + 1):
+                measure(engine, given.temperature, seed, tallies)
+        finally:
+            engine.end()
     print(f"temperature {given.temperature:g}, {given.seeds} seed(s), {time.monotonic() - began:.0f} s")
     for kind, tally in tallies.items():
         print(f"{kind:26} {tally.good:4} of {tally.all:4}  {100 * tally.good / max(tally.all, 1):5.1f} %")

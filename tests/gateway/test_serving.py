@@ -46,7 +46,7 @@ BEFORE_CONTENT: dict[str, tuple[Script, int, str, str]] = {
     "server error": (refuses(500, "llama runner process has terminated"), 502, "upstream_error", "failed"),
     "busy": (refuses(503, "server busy"), 503, "overloaded", "refused"),
     "model gone": (refuses(404, "model 'double' not found"), 503, "local_lane_unavailable", "refused"),
-    "cannot do it": (refuses(400, '"double" does not support thinking'), 502, "upstream_error", "failed"),
+    "cannot do it": (refuses(400, '"double" does not support thinking'), 400, "invalid_request_error", "refused"),
     "overflow": (
         refuses(400, "request (6010 tokens) exceeds the available context size (4096 tokens), try increasing it"),
         400,
