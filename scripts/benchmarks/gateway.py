@@ -28,6 +28,10 @@ from tests.upstreams.ollama import OllamaDouble, answers, done, line, ollama_dou
 CALLS = 400
 CHUNKS = 200
 BODY = orjson.dumps({"model": "pulse-auto", "messages": [{"role": "user", "content": "Hi"}]})
+LARGE_PROMPT = orjson.dumps({"messages": [{"role": "user", "content": "word " * 200_000}], "max_tokens": 1})
+"""1 MB of text."""
+LARGE_CONTEXT = 400_000
+"""Tokens, so that the machine takes it."""
 STREAM = orjson.dumps({"model": "pulse-auto", "messages": [{"role": "user", "content": "Hi"}], "stream": True})
 
 
@@ -35,13 +39,14 @@ async def main() -> None:
     figures: dict[str, float] = {}
     units: dict[str, str] = {"calls a second, 10 at once": ""}
     folder = Path(tempfile.mkdtemp(prefix="synapse-bench-"))
-    async with ollama_double(default=answers("Hello")) as double:
+    async with ollama_double(default=answers("Hello"), loaded_context=LARGE_CONTEXT) as double:
         made = Installation(folder / "state", double.url)
         await asyncio.to_thread(made.start)
         try:
             async with aiohttp.ClientSession(trust_env=False) as session:
                 await _calls(session, double, made, figures)
                 await _chunks(session, double, made, figures)
+                await _beside_large_prompts(session, made, figures)
                 await _throughput(session, made, figures)
         finally:
             await asyncio.to_thread(made.stop)
@@ -119,6 +124,27 @@ def _marked(steps: list[object], sent: list[float]) -> Callable[[object], Awaita
         return response
 
     return run
+
+
+async def _beside_large_prompts(session: aiohttp.ClientSession, made: Installation, figures: dict[str, float]) -> None:
+    """Small calls while another caller sends one large prompt after the other."""
+
+    async def post(body: bytes) -> None:
+        async with session.post(f"{made.base}/v1/chat/completions", data=body, headers=made.headers) as answer:
+            assert answer.status == 200, await answer.text()
+            await answer.read()
+
+    async def large() -> None:
+        while True:
+            await post(LARGE_PROMPT)
+
+    sending = asyncio.create_task(large())
+    took = [await _timed(lambda: post(BODY)) for _ in range(CALLS)]
+    assert not sending.done()
+    sending.cancel()
+    await asyncio.wait([sending])
+    figures["small call beside 1 MB prompts, median"] = percentile(took, 0.5)
+    figures["small call beside 1 MB prompts, longest"] = max(took)
 
 
 async def _throughput(session: aiohttp.ClientSession, made: Installation, figures: dict[str, float]) -> None:

@@ -121,6 +121,8 @@ class OllamaDouble:
     models: list[str] = field(default_factory=lambda: ["double:latest"])
     capabilities: list[str] = field(default_factory=lambda: ["completion"])
     context_length: int = 8192
+    loaded_context: int = 0
+    """Tokens of the context that its models are loaded with; 0 means that none is loaded."""
     shown: list[str] = field(default_factory=list)
     default: Script = field(default_factory=lambda: answers("Hello", " there", "."))
     scripts: deque[Script] = field(default_factory=deque)
@@ -160,7 +162,8 @@ class OllamaDouble:
         return web.json_response({"capabilities": self.capabilities, "model_info": info})
 
     async def ps(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"models": []})
+        loaded = self.models if self.loaded_context else []
+        return web.json_response({"models": [_tag(name) | {"context_length": self.loaded_context} for name in loaded]})
 
 
 def _tag(name: str) -> dict[str, Any]:
