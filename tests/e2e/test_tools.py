@@ -91,7 +91,7 @@ def test_a_tool_loop_of_two_steps(asker: Asker):
     told, finish = asker.ask(messages, tools=TOOLS)
     assert finish == "stop"
     assert "tool_calls" not in told
-    assert "sunny" in told["content"]
+    assert "sun" in told["content"]  # in whichever words
 
 
 @pytest.mark.parametrize("question", [QUESTION, "What is 7 times 6?"])
