@@ -1,0 +1,131 @@
+"""The strings of a JSON document, and the same document with other strings and no other byte changed.
+
+Where a string is a document again, as the arguments of a tool call are, its own strings take its place. It must not
+know what the document means: a caller says which strings are no text. Source: RFC 8259; architecture.md, rules 1, 2.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Self, cast
+
+import orjson
+
+Path = tuple[str | int, ...]
+"""The names and indices that lead to a value; of a name itself, those that lead to its object, and `KEY`."""
+
+KEY = -1
+"""Stands last in the path of an object's name."""
+
+IsText = Callable[[Path, str], bool]
+"""Whether the string at this path, decoded, is to be read as text."""
+
+MAX_LEVELS = 8
+"""Documents inside strings inside documents. Each level doubles the backslashes, so that real ones have three."""
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
+"""A string, or what changes the place. Numbers and words are passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A string of the document: where its literal stands, quotes included, and what it says."""
+
+    start: int
+    end: int
+    text: str
+    inner: "JsonText | None"
+
+
+class JsonText:
+    """`texts` are the strings in the order of the document, those of inner documents in their place."""
+
+    def __init__(self, source: str, pieces: tuple[_Piece, ...]) -> None:
+        self._source = source
+        self._pieces = pieces
+
+    @classmethod
+    def read(cls, source: str, is_text: IsText, *, level: int = 0) -> Self:
+        """The strings of `source`, which has to be a valid document of at most the usual depth. Linear."""
+        pieces: list[_Piece] = []
+        for path, start, end in _strings(source):
+            text = _decoded(source, start, end)
+            if is_text(path, text):
+                pieces.append(_Piece(start, end, text, _inner(text, level + 1)))
+        return cls(source, tuple(pieces))
+
+    @property
+    def texts(self) -> Iterator[str]:
+        for piece in self._pieces:
+            if piece.inner is None:
+                yield piece.text
+            else:
+                yield from piece.inner.texts
+
+    def with_texts(self, texts: Iterable[str]) -> str:
+        """The document with these in place of `texts`, as many and in the same order."""
+        return self._written(iter(texts))
+
+    def _written(self, texts: Iterator[str]) -> str:
+        parts: list[str] = []
+        at = 0
+        for piece in self._pieces:
+            text = next(texts) if piece.inner is None else piece.inner._written(texts)
+            if text != piece.text:
+                parts += (self._source[at : piece.start], json.dumps(text, ensure_ascii=False))
+                at = piece.end
+        return "".join([*parts, self._source[at:]])
+
+
+def _inner(text: str, level: int) -> JsonText | None:
+    """The document that a string is, if it is an object or a list."""
+    if level > MAX_LEVELS or text.lstrip(" \t\r\n")[:1] not in ("{", "["):
+        return None
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return JsonText.read(text, _everything, level=level)
+
+
+def _everything(_: Path, __: str) -> bool:
+    return True
+
+
+def _decoded(source: str, start: int, end: int) -> str:
+    literal = source[start:end]
+    return cast("str", orjson.loads(literal)) if "\\" in literal else literal[1:-1]
+
+
+def _strings(source: str) -> Iterator[tuple[Path, int, int]]:
+    """Every string of a valid document, names too, with its path and the place of its literal."""
+    path: list[str | int] = []
+    in_object: list[bool] = []
+    wants_name = False
+    for token in _TOKEN.finditer(source):
+        start, end = token.span()
+        match source[start]:
+            case '"':
+                if wants_name:
+                    yield (*path[:-1], KEY), start, end
+                    path[-1] = _decoded(source, start, end)
+                    wants_name = False
+                else:
+                    yield tuple(path), start, end
+            case "{":
+                path.append("")
+                in_object.append(True)
+                wants_name = True
+            case "[":
+                path.append(0)
+                in_object.append(False)
+                wants_name = False
+            case ",":
+                wants_name = in_object[-1]
+                if not wants_name:
+                    path[-1] = cast("int", path[-1]) + 1
+            case _:
+                path.pop()
+                in_object.pop()
+                wants_name = False

@@ -1,0 +1,162 @@
+"""The oracle is `json`: what it reads from the document before and after. RFC 8259 for what a document may look like."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from appliance.dialects.jsontext import KEY, MAX_LEVELS, JsonText, Path
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def everything(_: Path, __: str) -> bool:
+    return True
+
+
+def strings_of(value: Any) -> list[str]:
+    """Names and values in the order of the document; a string that is a document gives its own."""
+    if isinstance(value, str):
+        try:
+            inner = json.loads(value) if value.lstrip(" \t\r\n")[:1] in ("{", "[") else None
+        except ValueError:
+            inner = None
+        return strings_of(inner) if isinstance(inner, dict | list) else [value]
+    if isinstance(value, list):
+        return [text for item in value for text in strings_of(item)]
+    if isinstance(value, dict):
+        return [text for name, item in value.items() for text in (*strings_of(name), *strings_of(item))]
+    return []
+
+
+def changed(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [changed(item, change) for item in value]
+    if isinstance(value, dict):
+        return {change(name): changed(item, change) for name, item in value.items()}
+    return value
+
+
+def spaced(value: Any, seed: int) -> str:
+    """The value as some writer might write it: blanks anywhere between the parts, characters escaped or not."""
+    chance = random.Random(seed)
+
+    def blank() -> str:
+        return chance.choice(["", "", " ", "\n\t"])
+
+    def write(one: Any) -> str:
+        if isinstance(one, dict):
+            members = [f"{blank()}{write(name)}{blank()}:{blank()}{write(item)}{blank()}" for name, item in one.items()]
+            return "{" + ",".join(members) + "}"
+        if isinstance(one, list):
+            return "[" + ",".join(f"{blank()}{write(item)}{blank()}" for item in one) + "]"
+        return json.dumps(one, ensure_ascii=chance.random() < 0.5)
+
+    return blank() + write(value) + blank()
+
+
+@given(VALUES, st.integers())
+def test_the_strings_in_the_order_of_the_document(value: Any, seed: int):
+    # A string at the top is no object or list, and is never read for what is inside it.
+    document = [value]
+    assert list(JsonText.read(spaced(document, seed), everything).texts) == strings_of(document)
+
+
+@given(VALUES, st.integers())
+def test_with_its_own_strings_it_is_the_same_to_the_byte(value: Any, seed: int):
+    source = spaced(value, seed)
+    document = JsonText.read(source, everything)
+    assert document.with_texts(document.texts) == source
+
+
+@given(VALUES, st.integers())
+def test_with_other_strings_the_rest_is_equal(value: Any, seed: int):
+    document = JsonText.read(spaced([value], seed), everything)
+    written = document.with_texts(f'"{text}\\\n' for text in document.texts)
+
+    def change(text: str) -> str:
+        inner = strings_of(text)
+        if inner == [text]:
+            return f'"{text}\\\n'
+        return text if not inner else json.dumps(changed(json.loads(text), change))
+
+    def plain(one: Any) -> Any:
+        """Inner documents as values, since how they are spaced is theirs."""
+        if isinstance(one, str):
+            try:
+                inner = json.loads(one) if one.lstrip(" \t\r\n")[:1] in ("{", "[") else None
+            except ValueError:
+                inner = None
+            return plain(inner) if isinstance(inner, dict | list) else one
+        if isinstance(one, list):
+            return [plain(item) for item in one]
+        if isinstance(one, dict):
+            return [[plain(name), plain(item)] for name, item in one.items()]
+        return one
+
+    assert plain(json.loads(written)) == plain(changed([value], change))
+
+
+def test_only_what_changes_is_written_again():
+    source = '{ "a" : "\\u0061\\/b", "n":1.0, "a":"x",\t"e":1E+2 }'
+    document = JsonText.read(source, everything)
+    assert list(document.texts) == ["a", "a/b", "n", "a", "x", "e"]
+    assert document.with_texts(["a", "a/b", "n", "a", "é", "e"]) == source.replace('"x"', '"é"')
+
+
+def test_a_string_that_is_a_document_is_read_inside():
+    arguments = json.dumps({"to": "jane@example.org", "n": [1, "two"]})
+    source = json.dumps({"arguments": arguments})
+    document = JsonText.read(source, everything)
+    assert list(document.texts) == ["arguments", "to", "jane@example.org", "n", "two"]
+    written = json.loads(document.with_texts(["arguments", "to", '"x"\\', "n", "two"]))
+    assert json.loads(written["arguments"]) == {"to": '"x"\\', "n": [1, "two"]}
+
+
+@pytest.mark.parametrize("text", ["{", "[1", "{a}", "5", '"quoted"', "null", "[] x", "", "  "])
+def test_what_is_no_object_or_list_is_text(text: str):
+    assert list(JsonText.read(json.dumps([text]), everything).texts) == [text]
+
+
+def test_documents_are_read_down_to_the_last_level_and_what_is_below_is_text():
+    document = "deep"
+    for _ in range(MAX_LEVELS + 2):
+        document = json.dumps([document])
+    (text,) = JsonText.read(document, everything).texts
+    assert text == json.dumps(["deep"])
+
+
+def test_paths():
+    seen: list[tuple[Path, str]] = []
+
+    def note(path: Path, text: str) -> bool:
+        seen.append((path, text))
+        return False
+
+    JsonText.read('{"a":[{"b":"1"},["2","3"]],"c":{"d":{}},"e":"4","f":[]}', note)
+    assert seen == [
+        ((KEY,), "a"), (("a", 0, KEY), "b"), (("a", 0, "b"), "1"), (("a", 1, 0), "2"), (("a", 1, 1), "3"),
+        ((KEY,), "c"), (("c", KEY), "d"), ((KEY,), "e"), (("e",), "4"), ((KEY,), "f"),
+    ]  # fmt: skip
+
+
+def test_what_is_not_wanted_is_left_alone():
+    document = JsonText.read('{"a":"1","b":"2"}', lambda path, _: path == ("b",))
+    assert document.with_texts(["x"]) == '{"a":"1","b":"x"}'
+
+
+@pytest.mark.parametrize("unit", ["\\\\", '\\"', "{", "[", ",", ":", "\\u0041", "a"])
+def test_a_megabyte_is_read_within_seconds(unit: str):
+    source = f'["{unit * (2**20 // len(unit))}"]'
+    (text,) = JsonText.read(source, everything).texts
+    assert text == json.loads(source)[0]
