@@ -7,17 +7,21 @@ answer is decided after.
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from appliance.calls.context import surely_too_long, was_cut
+from appliance.calls.call import Call
+from appliance.calls.context import surely_too_long, was_cut, words
+from appliance.calls.estimate import measure
 from appliance.calls.merging import merged
+from appliance.calls.offload import offloaded
 from appliance.calls.record import Course
 from appliance.cluster.contexts import Contexts
 from appliance.cluster.machine import Machine, Model
 from appliance.cluster.scheduler import Scheduler
-from appliance.dialects.chat import Chat, DialectError, Event, Finish, TextDelta, ToolCallDelta
-from appliance.dialects.ollama.body import Prepared, Target, needs, prepare
+from appliance.dialects.chat import DialectError, Event, Finish, TextDelta, ToolCallDelta, Usage
+from appliance.dialects.leaves import leaves
+from appliance.dialects.ollama.body import Prepared, Target, needs, offers, prepare
 from appliance.dialects.structured import check_json
 from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable, UpstreamFailed
 from appliance.lanes.attempt import AttemptFailed
@@ -45,15 +49,19 @@ class LocalLane:
 
 
 class LocalRun:
-    """One chat on one model. `estimate` is its prompt's tokens; `hold` keeps every answer back until it is whole."""
+    """One chat on one model."""
 
-    def __init__(self, parts: LocalLane, chat: Chat, model: str, course: Course, *, estimate: int, hold: bool) -> None:
+    def __init__(self, parts: LocalLane, call: Call, model: str, course: Course) -> None:
         self._parts = parts
-        self._chat = chat
+        self._call = call
+        self._chat = chat = call.chat
+        # What the model is told of counts, which a tool that it has no choice about is not.
+        self._told = replace(chat, tools=offers(chat))
         self._model = model
         self._course = course
-        self._estimate = estimate
-        self._hold = hold
+        # An answer that may have to be tried again is kept back until it is whole. Beside tools the format cannot
+        # bind at the first try, so that this is likely.
+        self._hold = not call.stream or (chat.format is not None and bool(self._told.tools))
         self._seed = parts.draw_seed() if chat.choices > 1 and chat.sampling.seed is None else None
 
     def events(self) -> AsyncGenerator[Event, None]:
@@ -71,6 +79,7 @@ class LocalRun:
         After the first event that went on nobody else is tried.
         """
         tried: set[str] = set()
+        spent = Usage(0, 0)
         failure: AttemptFailed | None = None
         again = forwarded = False
         while True:
@@ -80,11 +89,14 @@ class LocalRun:
                     async with aclosing(self._attempt(machine, choice, again=again)) as events:
                         async for event in events:
                             forwarded = True
-                            yield event
+                            yield _with(spent, event) if isinstance(event, Finish) else event
                     return
             except LocalLaneUnavailable as nobody:
                 raise failure.error if failure else nobody from failure
             except AttemptFailed as failed:
+                if failed.usage is not None:
+                    spent = _sum(spent, failed.usage)
+                    self._course.spent(failed.usage)
                 if forwarded or not (failed.elsewhere or (failed.again and not again)):
                     raise failed.error from failed
                 if failed.again:
@@ -98,7 +110,7 @@ class LocalRun:
             lost = LocalLaneUnavailable("The machine has lost the model.", advice="Try again in a moment.")
             raise AttemptFailed(lost, elsewhere=True, reached=False)
         context = self._parts.contexts.of(machine, model)
-        prepared = self._prepare(model, context, choice, again=again)
+        prepared = await offloaded(self._call, lambda: self._prepare(model, context, choice, again=again))
         course = self._course
         course.sending(machine, self._model, prepared.body, choice=choice)
         elapsed = self._parts.monotonic() - course.started
@@ -125,10 +137,11 @@ class LocalRun:
                 advice="Leave it out, or ask the administrator for a model that does.",
                 param=_PARAMS[missing],
             )
-        if surely_too_long(self._estimate, context):
+        estimate = measure(self._told).tokens
+        if surely_too_long(estimate, len(self._told.messages), context):
             raise ContextLengthExceeded(
                 f"This model's maximum context length is {context} tokens, but the messages came to about"
-                f" {self._estimate} tokens.",
+                f" {max(estimate, context + 1)} tokens.",
                 advice="Shorten the messages.",
                 param="messages",
             )
@@ -155,16 +168,28 @@ class LocalRun:
             yield event
 
     async def _end(self, finish: Finish, text: str, context: int, *, called: bool) -> Finish:
-        if was_cut(self._estimate, finish.usage.prompt_tokens, context):
+        said = await offloaded(self._call, lambda: words(leaf.text for leaf in leaves(self._told)))
+        if was_cut(said, finish.usage.prompt_tokens, context):
             self._course.context_cut = True
             return Finish("length", finish.usage, finish.choice)
         if self._chat.format is not None and finish.reason == "stop" and not called:
             # A schema can make this slow; meanwhile other calls go on.
             problem = await asyncio.to_thread(check_json, text, self._chat.format)
             if problem is not None:
+                advice = "Try again, use a larger model, or ask for a simpler schema."
+                if self._chat.sampling.stop:
+                    advice = "Leave `stop` out: one of its sequences may have ended the answer in its middle."
                 error = UpstreamFailed(
-                    f"The model did not answer in the format that was asked for: its answer {problem}.",
-                    advice="Try again, use a larger model, or ask for a simpler schema.",
+                    f"The model did not answer in the format that was asked for: its answer {problem}.", advice=advice
                 )
-                raise AttemptFailed(error, elsewhere=False, again=True)
+                raise AttemptFailed(error, elsewhere=False, again=True, usage=finish.usage)
         return finish
+
+
+def _with(spent: Usage, finish: Finish) -> Finish:
+    """The end of an answer with what its earlier try has cost."""
+    return replace(finish, usage=_sum(spent, finish.usage))
+
+
+def _sum(first: Usage, second: Usage) -> Usage:
+    return Usage(first.prompt_tokens + second.prompt_tokens, first.completion_tokens + second.completion_tokens)

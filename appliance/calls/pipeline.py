@@ -15,6 +15,7 @@ from appliance.calls.backlog import Backlog
 from appliance.calls.call import Call, Ending
 from appliance.calls.estimate import measure
 from appliance.calls.local import LocalLane, LocalRun
+from appliance.calls.offload import offloaded
 from appliance.calls.policy import Policy, fingerprint
 from appliance.calls.record import Course, certificate, ledger_row
 from appliance.calls.routing import decide
@@ -122,7 +123,7 @@ class Exchange:
         Raises:
             CallError: why there is no answer, or no more of it.
         """
-        prompt = measure(self._call.chat)
+        prompt = await offloaded(self._call, lambda: measure(self._call.chat))
         decision = decide(self._policy, self._address, prompt, prices=NO_PRICES)
         self._course.decision = decision
         model = decision.choice.model
@@ -131,9 +132,7 @@ class Exchange:
                 "No machine of this installation has a model that can answer.",
                 advice="Run `ollama pull` on one, or start the embedded engine; `synapse status` lists the machines.",
             )
-        run = LocalRun(
-            self._parts.local, self._call.chat, model, self._course, estimate=prompt.tokens, hold=not self._call.stream
-        )
+        run = LocalRun(self._parts.local, self._call, model, self._course)
         async with aclosing(run.events()) as events:
             async for event in events:
                 self._course.passed_on(event)

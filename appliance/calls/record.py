@@ -29,6 +29,7 @@ class Hash(Protocol):
 class Course:
     """Filled in as the call goes on. Moments are on the monotonic clock, in seconds.
 
+    `lost` is what answers have cost that were thrown away: a try that did not give what was asked for.
     `received` counts the pieces of content that came from machines, `forwarded` says whether any text went on to
     the caller, and `finishes` are the ends of answers, which alone bring the model's own counts. `sent` is the hash of
     the newest body for each answer. `context_cut`: a machine has left text out.
@@ -45,6 +46,7 @@ class Course:
     received: int = 0
     forwarded: bool = False
     finishes: list[Finish] = field(default_factory=list[Finish])
+    lost: list[Usage] = field(default_factory=list[Usage])
     context_cut: bool = False
     text: Hash = field(default_factory=hashlib.sha256)
     order: InOrder = field(default_factory=InOrder)
@@ -92,6 +94,10 @@ class Course:
         self.machine = machine
         self.model = model
         self.sent[choice] = hashlib.sha256(body).hexdigest()
+
+    def spent(self, usage: Usage) -> None:
+        """An answer came to its end and is thrown away. The end of the one that follows counts it too."""
+        self.lost.append(usage)
 
     def content(self, now: float) -> None:
         """A piece of content came from the machine."""
@@ -142,6 +148,7 @@ def certificate(
 def ledger_row(course: Course, call: Call, proof_id: str, ending: Ending, *, total_seconds: float) -> LedgerRow:
     """The ledger's row. Of a call without a model's own count, the pieces of content stand for its tokens."""
     decision, machine, usage = course.decision, course.machine, course.usage
+    prompt = usage.prompt_tokens if usage else sum(lost.prompt_tokens for lost in course.lost)
     completion = usage.completion_tokens if usage else course.received
     return LedgerRow(
         at_ms=to_ms(call.received),
@@ -158,7 +165,7 @@ def ledger_row(course: Course, call: Call, proof_id: str, ending: Ending, *, tot
         provider=course.provider if machine else None,
         model=course.model if machine else None,
         node=machine.id if machine else None,
-        prompt_tokens=usage.prompt_tokens if usage else 0,
+        prompt_tokens=prompt,
         completion_tokens=completion,
         questions_milli=charged("local", ending=ending, completion_tokens=completion),
         cost_micro=0,

@@ -41,6 +41,8 @@ class Fields:
         value = self.values.get(name)
         if value is None:
             return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # how some languages write every number
         if isinstance(value, bool) or not isinstance(value, int):
             raise wrong_type(self.param(name), "an integer")
         if not low <= value <= high:

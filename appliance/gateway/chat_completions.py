@@ -24,6 +24,9 @@ ENDPOINT = "/v1/chat/completions"
 LARGE_BODY_BYTES = 256 * 1024
 """From here on reading a body takes a millisecond and more, and is done beside the event loop."""
 
+MANY_PATTERNS = 10
+"""Each regular expression of a schema may take a millisecond as well."""
+
 
 class ChatCompletions:
     """An ASGI application for this one route. Errors before the call is accepted are raised as `CallError`."""
@@ -77,7 +80,7 @@ class ChatCompletions:
 async def _parse(content: bytes) -> request.Request:
     """Raises `BadRequest` for what the dialect cannot say."""
     try:
-        if len(content) < LARGE_BODY_BYTES:
+        if len(content) < LARGE_BODY_BYTES and content.count(b'"pattern') < MANY_PATTERNS:
             return request.parse(content)
         return await asyncio.to_thread(request.parse, content)
     except DialectError as error:

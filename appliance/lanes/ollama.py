@@ -199,7 +199,7 @@ def _told(error: OllamaError) -> AttemptFailed:
     """What the machine said in its stream."""
     if isinstance(error, InvalidToolCall):
         wrong = UpstreamFailed(str(error), advice="Try again, or use a larger model.")
-        return AttemptFailed(wrong, elsewhere=False, again=True)
+        return AttemptFailed(wrong, elsewhere=False, again=True, usage=error.usage)
     return AttemptFailed(_said(str(error)), elsewhere=True)
 
 

@@ -72,6 +72,37 @@ async def test_a_machine_that_cuts_in_silence_is_noticed(gateway: Box, ollama: O
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (("-" * 800 + "\n") * 31, 4_098),  # many dashes to a token, and just what a cut would leave
+        ("international understanding " * 2_000, 4_098),
+        ("a" * 60_000, 2_000),
+    ],
+)
+async def test_a_text_with_long_tokens_was_not_cut(gateway: Box, ollama: OllamaDouble, text: str, read: int):
+    ollama.default = says(line("Hi"), done(prompt=read))
+    answer = await gateway.chat(gateway.body(text))
+    assert answer.json()["choices"][0]["finish_reason"] == "stop"
+    assert (await gateway.certificate(answer.headers["x-pulse-proof"]))["response"]["ending"] == "complete"
+
+
+async def test_tools_that_the_model_is_not_told_of_take_no_room(gateway: Box, ollama: OllamaDouble):
+    described = {"type": "object", "properties": {"city": {"type": "string", "description": "x" * 1000}}}
+    tools = [{"type": "function", "function": {"name": f"t{n}", "parameters": described}} for n in range(99)]
+    ollama.default = RIGHT
+    for choice in ("none", {"type": "function", "function": {"name": "t0"}}):
+        answer = await gateway.chat(tools=tools, tool_choice=choice)
+        assert answer.status_code == 200
+        assert (await gateway.certificate(answer.headers["x-pulse-proof"]))["response"]["ending"] == "complete"
+
+
+async def test_more_turns_than_the_context_has_room_for_are_refused_unsent(gateway: Box, ollama: OllamaDouble):
+    answer = await gateway.chat(gateway.body(messages=[{"role": "user", "content": "a"}] * 9_000))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "context_length_exceeded")
+    assert ollama.received == []
+
+
+@pytest.mark.parametrize(
     ("asked", "capability", "param"),
     [
         ({"tools": [WEATHER]}, "tools", "tools"),
@@ -136,6 +167,46 @@ async def test_a_structured_answer_cut_by_the_ceiling_says_so_and_is_not_tried_a
     answer = await gateway.chat(response_format={"type": "json_object"}, max_tokens=3)
     assert answer.json()["choices"][0]["finish_reason"] == "length"
     assert len(ollama.received) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_beside_tools_a_text_that_is_not_in_the_format_is_asked_for_again_in_it(
+    able: Box, ollama: OllamaDouble, stream: bool
+):
+    ollama.scripts.extend([answers("The city is Paris."), RIGHT])
+    answer = await able.chat(tools=[WEATHER], response_format=CITY, stream=stream)
+    assert "error" not in answer.text
+    assert "The city is" not in answer.text
+    assert ["tools" in sent(ollama, n) for n in range(2)] == [True, False]
+    said = await able.certificate(answer.headers["x-pulse-proof"])
+    assert said["response"]["textSha256"] == sha256('{"city":"Paris"}')
+
+
+async def test_usage_counts_the_try_that_was_thrown_away(gateway: Box, ollama: OllamaDouble):
+    wrong = says(line("no"), done(prompt=100, completion=20))
+    ollama.scripts.extend([wrong, says(line('{"city":"Paris"}'), done(prompt=7, completion=5))])
+    answer = await gateway.chat(response_format=CITY)
+    assert answer.json()["usage"] == {"prompt_tokens": 107, "completion_tokens": 25, "total_tokens": 132}
+    proof_id = answer.headers["x-pulse-proof"]
+    assert (await gateway.certificate(proof_id))["usage"] == {"promptTokens": 107, "completionTokens": 25}
+    row = await gateway.ledger(proof_id)
+    assert (row.prompt_tokens, row.completion_tokens) == (107, 25)
+
+
+@pytest.mark.parametrize("asked", [{"response_format": CITY}, {"tools": [WEATHER], "tool_choice": "required"}])
+async def test_the_ledger_counts_tries_that_all_came_to_nothing(
+    gateway: Box, ollama: OllamaDouble, asked: dict[str, Any]
+):
+    ollama.default = says(line("no"), done(prompt=100, completion=20))
+    answer = await gateway.chat(**asked)
+    assert answer.status_code == 502
+    assert (await gateway.ledger(answer.headers["x-pulse-proof"])).prompt_tokens == 200
+
+
+async def test_a_format_that_a_stop_sequence_broke_says_so(gateway: Box, ollama: OllamaDouble):
+    ollama.default = answers('{"city":')
+    answer = await gateway.chat(response_format=CITY, stop=["Paris"])
+    assert "Leave `stop` out" in answer.json()["error"]["message"]
 
 
 FORCED = {"tools": [WEATHER], "tool_choice": {"type": "function", "function": {"name": "get_weather"}}}

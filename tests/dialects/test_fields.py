@@ -38,7 +38,7 @@ def test_values_of_the_right_type():
     [
         (lambda fields: fields.text("x"), [1, 0, True, False, [], {}, 1.5], "a string"),
         (lambda fields: fields.flag("x"), [1, 0, "true", "", [], {}], "a boolean"),
-        (lambda fields: fields.integer("x", -5, 5), [True, False, "1", 1.0, [], {}], "an integer"),
+        (lambda fields: fields.integer("x", -5, 5), [True, False, "1", 1.5, [], {}], "an integer"),
         (lambda fields: fields.integer("x", -5, 5), [6, -6, 2**64], "an integer between -5 and 5"),
         (lambda fields: fields.number("x", 0, 2), [True, "1", [], {}, 2.1, -0.1, 3], "a number between 0 and 2"),
         (lambda fields: fields.items("x"), ["a", "", 0, False, {}], "a list"),

@@ -1,4 +1,4 @@
-"""The oracle is `json`: what it reads from the document before and after. RFC 8259 for what a document may look like."""
+"""The oracle is `json`: what it reads from the document before and after. Source of what it may be: RFC 8259."""
 
 import json
 import random

@@ -63,9 +63,37 @@ async def test_any_body(gateway: Box, allowed: set[int], content: bytes):
     assert gateway.app.drain.in_flight == 0
 
 
-async def test_a_large_prompt_does_not_hold_other_calls_up(gateway: Box):
+def many_references(levels: int) -> dict[str, Any]:
+    """A schema that is small, and doubles at each level once its references are resolved."""
+    defined = {
+        f"d{n}": {"type": "object", "properties": {each: {"$ref": f"#/$defs/d{n + 1}"} for each in "ab"}}
+        for n in range(levels)
+    }
+    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**defined, f"d{levels}": {}}}
+
+
+LARGE: dict[str, dict[str, Any]] = {
+    "1 MB in one message": {"messages": [{"role": "user", "content": "word " * 200_000}]},
+    "1 MB in many messages": {"messages": [{"role": "user", "content": "a"}] * 9_000 + [{"role": "tool"}] * 900},
+    "tools that refer": {
+        "messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": "function", "function": {"name": "x", "parameters": many_references(14)}}],
+        "n": 8,
+    },
+    "patterns": {
+        "messages": [{"role": "user", "content": "a"}] * 9_000,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "s", "schema": {"anyOf": [{"pattern": rf"\p{{L}}{{{n}}}\w+"} for n in range(99)]}},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+async def test_a_large_prompt_does_not_hold_other_calls_up(gateway: Box, name: str):
     """Issue: a 1 MB prompt delays others by no more than 50 ms. Its parts that are ours are measured here."""
-    large = orjson.dumps({"messages": [{"role": "user", "content": "word " * 200_000}]})
+    large = orjson.dumps(LARGE[name])
     stop = asyncio.Event()
     longest = 0.0
 

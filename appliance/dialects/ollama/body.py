@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from appliance.dialects.chat import Chat, Effort, Image, Message, Sampling, ToolCall
+from appliance.dialects.chat import Chat, Effort, Image, Message, Sampling, Tool, ToolCall
 from appliance.dialects.jsonbody import MAX_DEPTH, nested_deeper
 from appliance.dialects.ollama.errors import json_object
 from appliance.dialects.ollama.forced import forced
@@ -62,9 +62,8 @@ def prepare(
 
     Raises DialectError naming a tool whose schema cannot be written.
     """
-    demanded = forced(chat)
+    demanded, offered = forced(chat), offers(chat)
     format_from: str | None = None
-    offered = chat.tools if demanded is None and chat.tool_choice.mode != "none" else ()
     body: dict[str, object] = {"model": target.model, "messages": [_message(one) for one in chat.messages]}
     if demanded:
         body["format"] = demanded.schema()
@@ -80,11 +79,15 @@ def prepare(
     return Prepared(orjson.dumps(body), reader, format_from)
 
 
+def offers(chat: Chat) -> tuple[Tool, ...]:
+    """The tools that the model is told of: none where it may not choose."""
+    return chat.tools if chat.tool_choice.mode == "auto" else ()
+
+
 def needs(chat: Chat) -> frozenset[str]:
     """The capabilities, beside `completion`, that a model must have to answer the chat at all."""
     pictures = any(isinstance(part, Image) for message in chat.messages for part in message.parts)
-    calls = bool(chat.tools) and chat.tool_choice.mode == "auto"
-    return frozenset(name for name, needed in (("vision", pictures), ("tools", calls)) if needed)
+    return frozenset(name for name, needed in (("vision", pictures), ("tools", bool(offers(chat)))) if needed)
 
 
 def _message(message: Message) -> dict[str, object]:

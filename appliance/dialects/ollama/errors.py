@@ -5,6 +5,8 @@ from typing import cast
 
 import orjson
 
+from appliance.dialects.chat import Usage
+
 MAX_ERROR_CHARACTERS = 500
 """An error is a sentence. What is longer is a page of some proxy, whose beginning tells enough."""
 
@@ -24,7 +26,14 @@ class OllamaError(Exception):
 
 
 class InvalidToolCall(OllamaError):
-    """The model called a tool in a way that cannot be read. Another try may do better; the text quotes no answer."""
+    """The model called a tool in a way that cannot be read. Another try may do better; the text quotes no answer.
+
+    `usage` is what the try has cost, where it came to its end.
+    """
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 def failure(text: str) -> OllamaError:

@@ -96,18 +96,22 @@ class Reader:
         reason = _FINISH.get(stated) if isinstance(stated, str) else None
         if reason is None:
             raise OllamaError("It ended its answer without having finished it.")
-        if self._forced and not self._calls:
-            yield from self._forced_call(self._forced, cut=reason == "length")
-        self._finished = True
         usage = Usage(_count(fields, "prompt_eval_count"), _count(fields, "eval_count"))
+        if self._forced and not self._calls:
+            yield from self._forced_call(self._forced, usage, cut=reason == "length")
+        self._finished = True
         yield Finish("tool_calls" if self._calls and reason == "stop" else reason, usage, self._choice)
 
-    def _forced_call(self, forced: Forced, *, cut: bool) -> Iterator[Event]:
+    def _forced_call(self, forced: Forced, usage: Usage, *, cut: bool) -> Iterator[Event]:
+        text = "".join(self._held)
         try:
-            yield from self._call(*forced.call("".join(self._held)))
-        except InvalidToolCall:
-            if not cut:  # an answer that ends in the middle of its call has none, and says so by its end
-                raise
+            yield from self._call(*forced.call(text))
+        except InvalidToolCall as error:
+            if not cut:
+                raise InvalidToolCall(str(error), usage) from None
+            # An answer that ends in the middle of its call has none, and says so by its end.
+            if text:
+                yield TextDelta(text, choice=self._choice)
 
 
 def _called(call: object) -> tuple[str, str]:

@@ -25,12 +25,17 @@ _ROLES: dict[str, Role] = {
 _WITH_PICTURES: tuple[Role, ...] = ("user", "tool")
 _WITHOUT_CONTENT: tuple[Role, ...] = ("assistant", "tool")
 
+MAX_MESSAGES = 10_000
+"""More than any conversation has turns, and each costs a model some tokens: what is longer is read for nothing."""
+
 
 def parse(fields: Fields) -> tuple[Message, ...]:
     """The messages of a body, of which there is at least one. Raises DialectError."""
     messages = fields.items("messages")
     if not messages:
         raise DialectError(_why_none(fields), "messages")
+    if len(messages) > MAX_MESSAGES:
+        raise DialectError(f"`messages` has more than {MAX_MESSAGES} entries.", "messages")
     names: dict[str, str] = {}
     return tuple(_message(as_fields(message, f"messages[{i}]"), names) for i, message in enumerate(messages))
 
@@ -78,13 +83,24 @@ def _content(fields: Fields, role: Role) -> tuple[Part, ...]:
     content = fields.get("content")
     if isinstance(content, str):
         return (Text(content),) if content else ()
-    if content is None and role in _WITHOUT_CONTENT:
-        return ()  # how clients play back a turn that was only calls, and a tool that said nothing
-    if not isinstance(content, list):
+    if content is None and (role in _WITHOUT_CONTENT or "content" in fields.values):
+        return ()  # how clients play back a turn that was only calls, and one that said nothing
+    if isinstance(content, list):
+        parts = cast("list[object]", content)
+        if role != "tool" or all(_is_part(part) for part in parts):
+            path = fields.param("content")
+            return tuple(_either(part, f"{path}[{j}]", role) for j, part in enumerate(parts))
+    if role != "tool":
         raise wrong_type(fields.param("content"), "a string or a list of parts")
-    parts = cast("list[object]", content)
-    path = fields.param("content")
-    return tuple(_part(as_fields(part, f"{path}[{j}]"), role) for j, part in enumerate(parts))
+    return (Text(orjson.dumps(content).decode()),)  # what a tool gave, played back as it came
+
+
+def _is_part(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, dict) and "type" in value)
+
+
+def _either(part: object, path: str, role: Role) -> Part:
+    return Text(part) if isinstance(part, str) else _part(as_fields(part, path), role)
 
 
 def _part(fields: Fields, role: Role) -> Part:
@@ -116,7 +132,8 @@ def _tool_calls(fields: Fields) -> tuple[ToolCall, ...]:
 def _tool_call(fields: Fields) -> ToolCall:
     if fields.text("type") not in (None, "function"):
         raise DialectError(f"`{fields.param('type')}` must be `function`.", fields.param("type"))
-    return _called(as_fields(fields.get("function"), fields.param("function")), fields.text("id") or "")
+    function = fields.nested("function") or Fields({}, fields.param("function"))
+    return _called(function, fields.text("id") or "")
 
 
 def _called(function: Fields, call_id: str) -> ToolCall:
@@ -124,7 +141,7 @@ def _called(function: Fields, call_id: str) -> ToolCall:
     if not isinstance(arguments, str):
         # Some clients play them back as an object, some leave them out.
         arguments = "" if arguments is None else orjson.dumps(arguments).decode()
-    return ToolCall(call_id, _required(function, "name"), arguments)
+    return ToolCall(call_id, function.text("name") or "", arguments)
 
 
 def _required(fields: Fields, name: str) -> str:

@@ -56,7 +56,9 @@ def response_format(fields: Fields) -> Format | None:
         # Not OpenAI's, but of servers that clients speak to in the same way: the schema beside the type.
         return _format(wanted) if isinstance(wanted.get("schema"), dict) else Format()
     if kind == "json_schema":
-        return _format(as_fields(wanted.get("json_schema"), wanted.param("json_schema")))
+        described = as_fields(wanted.get("json_schema"), wanted.param("json_schema"))
+        # A name alone is any JSON; without one this is a schema in the wrong place, which must not be lost.
+        return Format() if "name" in described.values and described.get("schema") is None else _format(described)
     raise wrong_type(wanted.param("type"), _FORMATS)
 
 

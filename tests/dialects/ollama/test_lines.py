@@ -197,9 +197,9 @@ class TestForcedCalls:
             CALLED,
         ]
 
-    def test_an_answer_cut_off_in_its_call_has_none(self):
-        lines = (said('{"city":"Par'), {**DONE, "done_reason": "length"})
-        assert read(*lines, using=reader(WEATHER)) == [Finish("length", Usage(23, 29))]
+    def test_an_answer_cut_off_in_its_call_is_what_there_is_of_it(self):
+        lines = (said('{"city":'), said('"Par'), {**DONE, "done_reason": "length"})
+        assert read(*lines, using=reader(WEATHER)) == [TextDelta('{"city":"Par'), Finish("length", Usage(23, 29))]
 
     def test_one_cut_off_right_after_it_has_it(self):
         lines = (said('{"city":"Paris"}'), {**DONE, "done_reason": "length"})
@@ -207,8 +207,9 @@ class TestForcedCalls:
 
     @pytest.mark.parametrize("text", ["", "The weather is fine.", '{"zip":1}', "[]"])
     def test_another_text_is_an_invalid_call(self, text: str):
-        with pytest.raises(InvalidToolCall):
+        with pytest.raises(InvalidToolCall) as invalid:
             read(said(text), DONE, using=reader(WEATHER))
+        assert invalid.value.usage == Usage(23, 29)
 
 
 class TestChances:

@@ -8,7 +8,7 @@ import pytest
 
 from appliance.dialects.chat import DialectError, Image, Message, Text, ToolCall
 from appliance.dialects.fields import Fields
-from appliance.dialects.openai.messages import parse
+from appliance.dialects.openai.messages import MAX_MESSAGES, parse
 
 HI = {"role": "user", "content": "hi"}
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 8
@@ -96,8 +96,8 @@ class TestParts:
             *(({"type": kind, kind: {}}, "") for kind in ("input_audio", "file", "input_file", "video_url", "refusal")),
             ({"type": "input_text", "text": "x"}, ""),
             ({"type": "input_image", "image_url": PNG_URL}, ""),
-            ("x", ""),
             (None, ""),
+            (5, ""),
             ({"text": "x"}, ".type"),
             ({"type": 5}, ".type"),
             ({"type": "text"}, ".text"),
@@ -113,7 +113,14 @@ class TestParts:
         part = {"type": "image_url", "image_url": {"url": PNG_URL}}
         assert refused({"role": role, "content": [part]}).param == "messages[0].content[0]"
 
-    @pytest.mark.parametrize("content", [None, 1, {"type": "text", "text": "x"}, True])
+    def test_texts_alone_are_parts_too(self):
+        assert one(role="user", content=["a", {"type": "text", "text": "b"}]).parts == (Text("a"), Text("b"))
+
+    @pytest.mark.parametrize("role", ["user", "system", "assistant", "tool"])
+    def test_a_turn_that_said_nothing_is_played_back_as_null(self, role: str):
+        assert one(role=role, content=None).parts == ()
+
+    @pytest.mark.parametrize("content", [1, {"type": "text", "text": "x"}, True])
     @pytest.mark.parametrize("role", ["user", "system", "developer"])
     def test_content_is_needed(self, role: str, content: object):
         assert refused(HI, {"role": role, "content": content}).param == "messages[1].content"
@@ -187,20 +194,39 @@ class TestAssistant:
             ({"reasoning": 1}, "reasoning"),
             ({"tool_calls": {}}, "tool_calls"),
             ({"tool_calls": ["f"]}, "tool_calls[0]"),
-            ({"tool_calls": [{"id": "c1"}]}, "tool_calls[0].function"),
-            ({"tool_calls": [{"function": {}}]}, "tool_calls[0].function.name"),
             ({"tool_calls": [{"function": {"name": 5}}]}, "tool_calls[0].function.name"),
             ({"tool_calls": [{"id": 5, "function": {"name": "f"}}]}, "tool_calls[0].id"),
             ({"tool_calls": [{"type": "custom", "custom": {"name": "f", "input": "x"}}]}, "tool_calls[0].type"),
             ({"function_call": "f"}, "function_call"),
-            ({"function_call": {}}, "function_call.name"),
         ],
     )
     def test_what_has_no_meaning_is_refused_by_name(self, message: dict[str, object], param: str):
         assert refused(HI, {"role": "assistant", "content": "x", **message}).param == f"messages[1].{param}"
 
+    @pytest.mark.parametrize(
+        "call",
+        [{"id": "c1"}, {"id": "c1", "function": {}}, {"id": "c1", "function": {"name": None, "arguments": "{}"}}],
+    )
+    def test_a_broken_call_of_a_history_is_kept_as_it_is(self, call: dict[str, object]):
+        (kept,) = one(role="assistant", content=None, tool_calls=[call]).tool_calls
+        assert (kept.id, kept.name) == ("c1", "")
+
 
 class TestToolResults:
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ({"temperature": 21}, '{"temperature":21}'),
+            (21, "21"),
+            (True, "true"),
+            ([{"a": 1}, 2], '[{"a":1},2]'),
+            (["a", "b"], "ab"),
+            ([], ""),
+        ],
+    )
+    def test_a_result_that_is_no_text_is_its_json(self, content: object, text: str):
+        assert one(role="tool", tool_call_id="c1", content=content).text == text
+
     def test_the_name_is_that_of_the_call(self):
         calls = [called(name="get_weather"), {"id": "c2", "function": {"name": "get_time"}}]
         messages = read(
@@ -245,8 +271,6 @@ class TestToolResults:
     @pytest.mark.parametrize(
         ("fields", "param"),
         [
-            ({"content": {"temperature": 21}}, "content"),
-            ({"content": 21}, "content"),
             ({"content": "x", "tool_call_id": 5}, "tool_call_id"),
             ({"content": "x", "name": []}, "name"),
         ],
@@ -284,3 +308,7 @@ class TestThereMustBeMessages:
     )
     def test_wrong_messages_are_named(self, message: object, param: str):
         assert refused(HI, message).param == param
+
+    def test_no_more_of_them_than_any_conversation_has(self):
+        assert refused(*[HI] * (MAX_MESSAGES + 1)).param == "messages"
+        assert len(parse(Fields({"messages": [HI] * MAX_MESSAGES}))) == MAX_MESSAGES

@@ -183,6 +183,11 @@ class TestFormat:
     def test_forms(self, wanted: object, form: Format | None):
         assert wishes.response_format(Fields({"response_format": wanted})) == form
 
+    @pytest.mark.parametrize("described", [{"name": "x"}, {"name": "x", "schema": None}, {"name": "x", "strict": True}])
+    def test_a_schema_may_be_left_out_as_in_the_api_reference(self, described: dict[str, object]):
+        wanted = {"type": "json_schema", "json_schema": described}
+        assert wishes.response_format(Fields({"response_format": wanted})) == Format()
+
     @pytest.mark.parametrize(
         ("wanted", "where"),
         [
