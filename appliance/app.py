@@ -15,9 +15,11 @@ from appliance import DISTRIBUTION
 from appliance.admin import api
 from appliance.admin.service import Facts, Service
 from appliance.admin.service import Parts as AdminParts
+from appliance.admin.shield_view import ShieldView
 from appliance.admin.views import ActivityView, MachineView, ProofView
 from appliance.calls.backlog import Backlog
 from appliance.calls.live_policy import LivePolicy
+from appliance.calls.live_shield import LiveShield
 from appliance.calls.local import LocalLane
 from appliance.calls.pipeline import Parts, Pipeline
 from appliance.calls.policy import Policy, active_provider
@@ -86,10 +88,21 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
 
         policy = LivePolicy(app_mode=settings.app_mode, shield_mode=settings.shield.mode, machines=registry.snapshot)
 
-        async def reload_policy() -> None:
-            policy.set_local_models(await database.read(live_settings.local_models))
+        shield = LiveShield(
+            sealer.derived("shield tokens"),
+            country=settings.shield.country,
+            names=settings.shield.names,
+            ignored=settings.shield.ignore,
+            random=secrets.token_bytes,
+        )
 
-        await reload_policy()
+        async def reload_live_settings() -> None:
+            policy.set_local_models(await database.read(live_settings.local_models))
+            mode = await database.read(live_settings.shield_mode) or settings.shield.mode
+            await shield.use(mode)
+            policy.set_shield_mode(mode)
+
+        await reload_live_settings()
         version = installed_version(DISTRIBUTION)
         limits = settings.timeouts
         backlog = Backlog(database)
@@ -150,8 +163,9 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 proofs=ProofView(database),
                 machines=MachineView(registry.snapshot),
                 activity=ActivityView(database, lambda: drain.in_flight, registry.snapshot),
+                shield=ShieldView(shield, settings.shield),
                 facts=facts,
-                changed=reload_policy,
+                changed=reload_live_settings,
             )
         )
         yield App(routes.build(families, ids), api.create_app(service), pipeline, drain, registry, public_keys)

@@ -49,6 +49,7 @@ def parser() -> Parser:
         group = _group(_command(commands, kind, f"Make and list {kind}s.", leaf=False))
         _command(group, f"{kind} create", f"Make a {kind}.").add_argument("name", metavar="NAME")
         _command(group, f"{kind} list", f"List all {kind}s.")
+    _shield(_group(_command(commands, "shield", "Say what the shield masks, and try it.", leaf=False)))
     _model(_group(_command(commands, "model", "Say which models the local lane uses.", leaf=False)))
     _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
     _command(commands, "version", "Print the version.")
@@ -105,6 +106,25 @@ def _model(group: Any) -> None:
     choose.add_argument("name", metavar="NAME", help="a model as the machines name it, such as llama3.2:3b")
     unset = _command(group, "model unset", "Let a role fall back again, from the next call on.")
     unset.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
+
+
+def _shield(group: Any) -> None:
+    modes = ("standard", "medical", "off")
+    _command(group, "shield show", "Show the mode in force and what it masks.")
+    choose = _command(group, "shield set", "Choose what is masked before text leaves, from the next call on.")
+    choose.add_argument("mode", choices=modes, metavar="|".join(modes), help="the mode")
+    test = _command(group, "shield test", "Show what would be masked in a text, and why.")
+    test.add_argument("file", metavar="FILE", nargs="?", default="-", help="the text; - is standard input (-)")
+    scan = _command(
+        group, "shield scan", "Find personal values in many texts, without a daemon: a line in, a line with spans out."
+    )
+    scan.add_argument("--mode", choices=modes, metavar="M", help="standard, medical or off (that of the settings)")
+    scan.add_argument(
+        "--jsonl",
+        action="store_true",
+        required=True,
+        help='read {"id", "text"} lines from standard input, write {"id", "spans"} lines',
+    )
 
 
 def _proof(group: Any) -> None:

@@ -30,12 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     try:
         outcome = COMMANDS[typed.command](Invocation(typed, os.environ, lambda: datetime.now(UTC)))
+        return outcome.code if _delivered(outcome, as_json=typed.json) else FAILED
     except SynapseError as error:
         _complain(str(error))
         return _code_of(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    return outcome.code if _delivered(outcome, as_json=typed.json) else FAILED
 
 
 def _code_of(error: SynapseError) -> int:
@@ -63,6 +63,10 @@ def _show(outcome: Outcome, *, as_json: bool) -> None:
         sys.stdout.buffer.write(outcome.raw)
         if sys.stdout.isatty():
             sys.stdout.buffer.write(b"\n")  # for the eye only: a file or a pipe gets the exact bytes
+    elif outcome.stream is not None:
+        for piece in outcome.stream:
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
     elif as_json:
         if outcome.document is not None:
             print(json.dumps(outcome.document, indent=2))

@@ -50,6 +50,9 @@ NOT_SETTINGS = frozenset({"SYNAPSE_CONFIG", "SYNAPSE_LOG", "SYNAPSE_API_KEY", "S
 run, and what a client program on the same machine may read."""
 
 
+_NAME = Text(r"(?=.*\w)\S(.{0,98}\S)?", "a name or a word of at most 100 characters")
+
+
 @dataclass(frozen=True, slots=True)
 class Gateway:
     host: Annotated[str, Host()] = "0.0.0.0"  # noqa: S104  the office is to reach it
@@ -78,6 +81,8 @@ class Discovery:
 class Shield:
     mode: Annotated[Literal["standard", "medical", "off"], Choice(("standard", "medical", "off"))] = "standard"
     country: Annotated[str, Text(r"[A-Z]{2}", 'a country code of two capitals, such as "FR"')] = "FR"
+    names: Annotated[tuple[str, ...], ListOf(_NAME)] = ()
+    ignore: Annotated[tuple[str, ...], ListOf(_NAME)] = ()
 
 
 @dataclass(frozen=True, slots=True)

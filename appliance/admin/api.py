@@ -25,7 +25,10 @@ from appliance.errors import AdminError, SynapseError
 T = TypeVar("T")
 
 MAX_BODY_BYTES = 64 * 1024
-"""No request of this API comes near it."""
+"""No request of this API comes near it …"""
+
+MAX_TEXT_BYTES = 4 * 1024 * 1024
+"""… but the one that brings a text for the shield to look at."""
 
 MAX_INDEX = 2**53 - 1
 """The largest log index that JSON carries exactly."""
@@ -58,6 +61,9 @@ def create_app(service: Service) -> Starlette:
         Route("/models", api.models),
         Route("/models/{role}", api.set_model, methods=["PUT"]),
         Route("/models/{role}", api.unset_model, methods=["DELETE"]),
+        Route("/shield", api.shield),
+        Route("/shield/mode", api.set_shield_mode, methods=["PUT"]),
+        Route("/shield/test", api.test_shield, methods=["POST"]),
         Route("/proofs", api.proofs),
         Route("/proofs/keys", api.proof_keys),
         Route("/proofs/{proof_id}", api.proof),
@@ -113,6 +119,16 @@ class _Api:
     async def unset_model(self, request: Request) -> Response:
         return _json(await self._service.unset_model(_who(request), _role(request)))
 
+    async def shield(self, _: Request) -> Response:
+        return _json(await self._service.shield())
+
+    async def set_shield_mode(self, request: Request) -> Response:
+        new = await _body(wire.NewShieldMode, request)
+        return _json(await self._service.set_shield_mode(_who(request), new))
+
+    async def test_shield(self, request: Request) -> Response:
+        return _json(await self._service.test_shield(await _body(wire.ShieldQuestion, request, MAX_TEXT_BYTES)))
+
     async def proofs(self, request: Request) -> Response:
         limit = _number(request, "limit")
         page = await self._service.proofs(PAGE if limit is None else limit, _number(request, "before"))
@@ -159,12 +175,12 @@ def _number(request: Request, name: str) -> int | None:
     return int(text)
 
 
-async def _body(cls: type[T], request: Request) -> T:
+async def _body(cls: type[T], request: Request, limit: int = MAX_BODY_BYTES) -> T:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise _BodyTooLarge(f"The body is larger than {MAX_BODY_BYTES} bytes.")
+        if len(body) > limit:
+            raise _BodyTooLarge(f"The body is larger than {limit} bytes.")
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:

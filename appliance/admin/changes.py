@@ -127,6 +127,14 @@ def unset_model(conn: sqlite3.Connection, change: Change, role: wire.Role) -> No
     _put_model(conn, change, "model.unset", role, None)
 
 
+def set_shield_mode(conn: sqlite3.Connection, change: Change, mode: wire.ShieldMode, configured: str) -> None:
+    """Say what the shield masks from the next call on. `configured` holds while nothing was set."""
+    before = live_settings.shield_mode(conn) or configured
+    live_settings.put(conn, live_settings.SHIELD_MODE, mode)
+    if mode != before:
+        change.record(conn, "shield.set", "mode", before, mode)
+
+
 def _put_model(conn: sqlite3.Connection, change: Change, action: str, role: wire.Role, name: str | None) -> None:
     before = live_settings.local_models(conn)
     after = {other: model for other, model in before.items() if other != role} | ({role: name} if name else {})

@@ -5,6 +5,7 @@ settings or its files.
 """
 
 import errno
+import io
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -83,6 +84,16 @@ class Client:
     async def unset_model(self, role: str) -> wire.ModelList:
         return await self._ask(wire.ModelList, "DELETE", f"/models/{quote(role, safe='')}")
 
+    async def shield(self) -> wire.Shield:
+        return await self._ask(wire.Shield, "GET", "/shield")
+
+    async def set_shield_mode(self, mode: wire.ShieldMode) -> wire.Shield:
+        return await self._ask(wire.Shield, "PUT", "/shield/mode", wire.NewShieldMode(mode))
+
+    async def test_shield(self, text: str) -> wire.ShieldAnswer:
+        """What would leave instead of `text`, and why."""
+        return await self._ask(wire.ShieldAnswer, "POST", "/shield/test", wire.ShieldQuestion(text))
+
     async def proofs(self, *, limit: int | None = None, before: int | None = None) -> wire.ProofList:
         """A page, newest first; `before` is the `next_before` of the page before it."""
         asked = {"limit": limit, "before": before}
@@ -105,7 +116,9 @@ class Client:
         if self._session is None:
             raise RuntimeError("the client is used outside of its `async with`")
         try:
-            async with self._session.request(method, _BASE + path, data=body) as response:
+            # From a file object, which is written in pieces: a text for the shield can be long.
+            data = None if body is None else io.BytesIO(body)
+            async with self._session.request(method, _BASE + path, data=data) as response:
                 answer = await response.read()
         except aiohttp.ClientConnectorError as error:
             raise self._unreachable(error.os_error) from error

@@ -52,6 +52,18 @@ class Machines(Protocol):
         ...
 
 
+class Shield(Protocol):
+    """The shield in force."""
+
+    def describe(self, *, chosen: bool) -> wire.Shield:
+        """What it is now; `chosen` is whether an administrator has set its mode."""
+        ...
+
+    async def test(self, text: str) -> wire.ShieldAnswer:
+        """What would leave instead of `text`, and why. Nothing of it is kept."""
+        ...
+
+
 class Activity(Protocol):
     def in_flight(self) -> int:
         """Calls that have begun and not ended."""
@@ -71,7 +83,7 @@ class Facts:
     started: datetime
     app_mode: Literal["local", "cloud"]
     base_url: str
-    shield_mode: str
+    shield_mode: wire.ShieldMode
     active_provider: str
     default_model: str | None = None
     lane_problem: str | None = None
@@ -87,6 +99,7 @@ class Parts:
     ids: Ids
     proofs: Proofs
     machines: Machines
+    shield: Shield
     activity: Activity
     facts: Callable[[], Facts]
     changed: Callable[[], Awaitable[None]]
@@ -159,6 +172,18 @@ class Service:
     async def unset_model(self, who: str, role: wire.Role) -> wire.ModelList:
         await self._change(who, lambda conn, change: changes.unset_model(conn, change, role))
         return await self.models()
+
+    async def shield(self) -> wire.Shield:
+        chosen = await self._parts.database.read(live_settings.shield_mode)
+        return self._parts.shield.describe(chosen=chosen is not None)
+
+    async def set_shield_mode(self, who: str, new: wire.NewShieldMode) -> wire.Shield:
+        configured = (await self.shield()).configured
+        await self._change(who, lambda conn, change: changes.set_shield_mode(conn, change, new.mode, configured))
+        return await self.shield()
+
+    async def test_shield(self, asked: wire.ShieldQuestion) -> wire.ShieldAnswer:
+        return await self._parts.shield.test(asked.text)
 
     async def proofs(self, limit: int, before: int | None) -> wire.ProofList:
         if not 1 <= limit <= MAX_PAGE:

@@ -21,6 +21,9 @@ ROOT = "/admin/v1"
 Scope = Literal["engine", "proofs", "knowledge", "metrics"]
 """What a key may be used for (gateway.md, "Routes")."""
 
+ShieldMode = Literal["standard", "medical", "off"]
+"""What the shield masks (synapse.md, "PII shield")."""
+
 Role = Literal["full", "fast", "local", "embedding"]
 """A model's place in the local lane (routing.md, "Settings that decide")."""
 
@@ -208,7 +211,7 @@ class Status:
     started: str
     app_mode: Literal["local", "cloud"]
     base_url: str
-    shield_mode: str
+    shield_mode: ShieldMode
     active_provider: str
     lanes: tuple[Lane, ...]
     machines: tuple[Machine, ...]
@@ -237,6 +240,51 @@ class ProofList:
 
     proofs: tuple[Proof, ...]
     next_before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shield:
+    """The mode in force and the categories that it masks. `configured` is the settings file's mode, which holds
+    while `set` is false. `names` and `ignored` count the administrator's own."""
+
+    mode: ShieldMode
+    set: bool
+    configured: ShieldMode
+    categories: tuple[str, ...]
+    country: str
+    names: int
+    ignored: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewShieldMode:
+    mode: ShieldMode
+
+
+@dataclass(frozen=True, slots=True)
+class ShieldQuestion:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShieldFinding:
+    """A value of the text: the code points from `start` to before `end`, what stands there instead, and why."""
+
+    start: int
+    end: int
+    category: str
+    token: str
+    rule: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShieldAnswer:
+    """What would leave instead of a text, in the mode in force."""
+
+    mode: ShieldMode
+    masked: str
+    findings: tuple[ShieldFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)

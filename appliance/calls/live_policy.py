@@ -20,6 +20,9 @@ class LivePolicy:
         """`names` is by role; a role that is missing is left to its fall-back."""
         self._policy = replace(self._policy, local=LocalModels(**names))
 
+    def set_shield_mode(self, mode: ShieldMode) -> None:
+        self._policy = replace(self._policy, shield_mode=mode)
+
     def __call__(self) -> Policy:
         policy = self._policy
         return replace(policy, local=replace(policy.local, found=default_model(self._machines())))

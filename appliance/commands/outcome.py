@@ -1,5 +1,6 @@
-"""What a command leaves behind: a document for programs, lines for people, or raw bytes, and an exit code."""
+"""What a command leaves behind: a document for programs, lines for people, or bytes, and an exit code."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +18,12 @@ class EvidenceMissing(ProofError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`document` goes out with `--json`, `lines` without; `raw` goes out as it is either way. `notes` are for
-    people too, on stderr, so that they are in nobody's data."""
+    """`document` goes out with `--json`, `lines` without; `raw` and `stream` go out as they are either way, the
+    stream while it is made. `notes` are for people too, on stderr, so that they are in nobody's data."""
 
     document: Any = None
     lines: tuple[str, ...] = ()
     raw: bytes | None = None
+    stream: Iterator[bytes] | None = None
     notes: tuple[str, ...] = ()
     code: int = DONE

@@ -139,6 +139,31 @@ async def _model_unset(client: "Client", call: Invocation) -> Outcome:
     return await models.unset(client, call.typed.role)
 
 
+async def _shield_show(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import shield
+
+    return await shield.show(client)
+
+
+async def _shield_set(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import shield
+
+    return await shield.choose(client, call.typed.mode)
+
+
+async def _shield_test(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import shield
+
+    return await shield.test(client, call.typed.file)
+
+
+def _shield_scan(call: Invocation) -> Outcome:
+    from appliance.commands import shield
+
+    settings = call.settings().shield
+    return shield.scan(shield.standard_input(), call.typed.mode or settings.mode, settings)
+
+
 async def _proof_list(client: "Client", call: Invocation) -> Outcome:
     from appliance.commands import proofs
 
@@ -190,6 +215,10 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "model list": _online(_model_list),
     "model set": _online(_model_set),
     "model unset": _online(_model_unset),
+    "shield show": _online(_shield_show),
+    "shield set": _online(_shield_set),
+    "shield test": _online(_shield_test),
+    "shield scan": _shield_scan,
     "proof list": _online(_proof_list),
     "proof show": _online(_proof_show),
     "proof keys": _online(_proof_keys),

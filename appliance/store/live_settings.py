@@ -1,12 +1,17 @@
 """The settings that change while the daemon runs (routing.md), each a name and a JSON value."""
 
 import sqlite3
-from typing import cast
+from typing import Literal, cast
 
 import orjson
 
+ShieldMode = Literal["standard", "medical", "off"]
+
 LOCAL_MODELS = "local.models"
 """The local lane's models: an object of role (`full`, `fast`, `local`, `embedding`) and model name."""
+
+SHIELD_MODE = "shield.mode"
+"""What an administrator has set instead of the settings file's mode."""
 
 
 def get(conn: sqlite3.Connection, name: str) -> object | None:
@@ -26,3 +31,8 @@ def local_models(conn: sqlite3.Connection) -> dict[str, str]:
     """What `model set` has set; a role that is not set is not there."""
     value = get(conn, LOCAL_MODELS)
     return cast(dict[str, str], value) if isinstance(value, dict) else {}
+
+
+def shield_mode(conn: sqlite3.Connection) -> ShieldMode | None:
+    """What `shield set` has set; None while the settings file decides."""
+    return cast("ShieldMode | None", get(conn, SHIELD_MODE))

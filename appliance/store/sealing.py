@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from appliance.errors import StateError
 
@@ -22,6 +24,7 @@ class Sealer:
     """AES-256-GCM with a random nonce in front; the secret's name is authenticated, so that two cannot be swapped."""
 
     def __init__(self, key: bytes) -> None:
+        self._key = key
         self._cipher = AESGCM(key)
 
     @classmethod
@@ -45,6 +48,10 @@ class Sealer:
                 else "It must belong to the user that runs Synapse, with mode 0600."
             )
             raise StateError(f"The key file {path} cannot be used ({error.strerror}).", advice=advice) from error
+
+    def derived(self, purpose: str) -> bytes:
+        """A key of 32 bytes for one purpose (HKDF-SHA256, RFC 5869): always the same for this key file."""
+        return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=f"synapse/{purpose}".encode()).derive(self._key)
 
     def seal(self, name: str, secret: bytes) -> bytes:
         nonce = secrets.token_bytes(NONCE_BYTES)

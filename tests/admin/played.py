@@ -65,6 +65,25 @@ class PlayedMachines:
 
 
 @dataclass
+class PlayedShield:
+    """Finds the word "secret" and nothing else."""
+
+    mode: wire.ShieldMode = "standard"
+    tested: list[str] = field(default_factory=list[str])
+
+    def describe(self, *, chosen: bool) -> wire.Shield:
+        return wire.Shield(self.mode, chosen, "standard", ("EMAIL", "PHONE"), "FR", names=2, ignored=1)
+
+    async def test(self, text: str) -> wire.ShieldAnswer:
+        self.tested.append(text)
+        start = text.find("secret")
+        if start < 0:
+            return wire.ShieldAnswer(self.mode, text, ())
+        found = wire.ShieldFinding(start, start + 6, "EMAIL", "[EMAIL_aaaaaaaa]", "a word", "my")
+        return wire.ShieldAnswer(self.mode, text.replace("secret", "[EMAIL_aaaaaaaa]"), (found,))
+
+
+@dataclass
 class PlayedActivity:
     running: int = 0
     calls: list[wire.Call] = field(default_factory=list[wire.Call])
@@ -84,6 +103,7 @@ class Daemon:
     proofs: PlayedProofs
     machines: PlayedMachines
     activity: PlayedActivity
+    shield: PlayedShield
     socket: Path
     now: datetime = NOW
     default_model: str | None = "smollm2:latest"
@@ -120,6 +140,7 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
     ids = Ids(lambda size: next(numbers).to_bytes(size, "big"))
     await database.write(lambda conn: ensure_defaults(conn, NOW, ids))
     proofs, machines, activity = PlayedProofs(), PlayedMachines([MACHINE]), PlayedActivity()
+    shield = PlayedShield()
 
     async def changed() -> None:
         daemon.changes += 1
@@ -131,6 +152,7 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
         proofs=proofs,
         machines=machines,
         activity=activity,
+        shield=shield,
         facts=lambda: Facts(
             version="0.1.0",
             started=NOW - timedelta(hours=3, minutes=12),
@@ -143,7 +165,7 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
         ),
         changed=changed,
     )
-    daemon = Daemon(parts, proofs, machines, activity, tmp_path / "run" / "admin.sock")
+    daemon = Daemon(parts, proofs, machines, activity, shield, tmp_path / "run" / "admin.sock")
     return daemon
 
 

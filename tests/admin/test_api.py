@@ -1,5 +1,6 @@
 """The API as raw HTTP on its socket: statuses, error bodies, and what no client of ours would send."""
 
+import io
 import os
 import pwd
 from collections.abc import AsyncIterator
@@ -28,7 +29,9 @@ async def ask(http: aiohttp.ClientSession, method: str, path: str, **given: Any)
         return response.status, await response.json()
 
 
-@pytest.mark.parametrize("path", ["/status", "/keys", "/workspaces", "/users", "/models", "/proofs", "/proofs/keys"])
+@pytest.mark.parametrize(
+    "path", ["/status", "/keys", "/workspaces", "/users", "/models", "/shield", "/proofs", "/proofs/keys"]
+)
 async def test_every_listing_answers(http: aiohttp.ClientSession, path: str):
     status, body = await ask(http, "GET", path)
     assert status == 200
@@ -138,3 +141,18 @@ async def test_the_login_name_of_the_process_is_recorded(http: aiohttp.ClientSes
     await ask(http, "POST", "/users", json={"name": "zoe"})
     [row] = await listening.parts.database.read(lambda conn: audit.newest(conn, limit=1))
     assert row.who == pwd.getpwuid(os.getuid()).pw_name
+
+
+async def test_a_text_to_be_tried_may_be_larger_than_any_other_body(http: aiohttp.ClientSession):
+    async def tried(characters: int) -> tuple[int, Any]:
+        return await ask(http, "POST", "/shield/test", data=io.BytesIO(b'{"text":"' + b"x" * characters + b'"}'))
+
+    status, body = await tried(3_000_000)
+    assert (status, body["findings"]) == (200, [])
+    status, body = await tried(5_000_000)
+    assert (status, body["error"]["code"]) == (413, "request_too_large")
+
+
+async def test_a_mode_that_there_is_not(http: aiohttp.ClientSession):
+    status, body = await ask(http, "PUT", "/shield/mode", json={"mode": "strict"})
+    assert (status, body["error"]["message"]) == (400, "mode must be one of: standard, medical, off.")

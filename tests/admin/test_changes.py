@@ -205,3 +205,16 @@ class TestModels:
         # cluster.md, last section: tags ending in `:cloud` or `-cloud` are never local.
         with pytest.raises(wire.InvalidInput, match="never leaves the building"):
             changes.set_model(conn, change, "full", wire.NewModel(name))
+
+
+class TestShieldMode:
+    def test_it_is_kept_and_what_changes_is_recorded(self, conn: sqlite3.Connection, change: Change):
+        assert live_settings.shield_mode(conn) is None
+        changes.set_shield_mode(conn, change, "standard", configured="standard")
+        assert live_settings.shield_mode(conn) == "standard"
+        assert audit.newest(conn, limit=9) == []
+        changes.set_shield_mode(conn, change, "off", configured="standard")
+        changes.set_shield_mode(conn, change, "off", configured="standard")
+        assert live_settings.shield_mode(conn) == "off"
+        (row,) = audit.newest(conn, limit=9)
+        assert (row.action, row.subject, row.before, row.after) == ("shield.set", "mode", "standard", "off")

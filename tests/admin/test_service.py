@@ -64,8 +64,9 @@ async def test_every_change_names_who_asked_and_tells_the_daemon(daemon: Daemon)
     user = await service.create_user("zoe", wire.NewName("bob"))
     await service.set_model("ann", "fast", wire.NewModel("qwen3:4b"))
     await service.unset_model("ann", "fast")
-    assert daemon.changes == 6
-    rows = await daemon.parts.database.read(lambda conn: audit.newest(conn, limit=6))
+    await service.set_shield_mode("zoe", wire.NewShieldMode("medical"))
+    assert daemon.changes == 7
+    rows = await daemon.parts.database.read(lambda conn: audit.newest(conn, limit=7))
     assert [(row.who, row.action, row.subject) for row in reversed(rows)] == [
         ("zoe", "key.create", key.id),
         ("ann", "key.revoke", key.id),
@@ -73,7 +74,20 @@ async def test_every_change_names_who_asked_and_tells_the_daemon(daemon: Daemon)
         ("zoe", "user.create", user.id),
         ("ann", "model.set", "fast"),
         ("ann", "model.unset", "fast"),
+        ("zoe", "shield.set", "mode"),
     ]
+
+
+async def test_the_shield_is_described_and_whether_its_mode_was_set(daemon: Daemon):
+    assert (await daemon.service.shield()).set is False
+    assert (await daemon.service.set_shield_mode("zoe", wire.NewShieldMode("standard"))).set is True
+
+
+async def test_a_text_that_is_tried_leaves_no_trace(daemon: Daemon):
+    before = await daemon.parts.database.read(lambda conn: list(conn.iterdump()))
+    answer = await daemon.service.test_shield(wire.ShieldQuestion("my secret"))
+    assert (answer.masked, daemon.shield.tested) == ("my [EMAIL_aaaaaaaa]", ["my secret"])
+    assert await daemon.parts.database.read(lambda conn: list(conn.iterdump())) == before
 
 
 async def test_a_refused_change_leaves_no_trace(daemon: Daemon):

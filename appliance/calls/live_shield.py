@@ -1,0 +1,62 @@
+"""The shield in force at this moment: its mode, what it scans with, and the key of its tokens.
+
+Which texts are scanned, and what becomes of the findings, is decided by others.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from appliance.shield.cache import FindingsCache
+from appliance.shield.categories import Mode
+from appliance.shield.detect import Detector
+from appliance.shield.finding import Finding
+from appliance.shield.mask import Masked, mask
+from appliance.shield.names import Names
+from appliance.shield.scanner import Scanner
+
+CACHE_KEY_BYTES = 32
+
+
+class LiveShield:
+    """`key` makes the tokens and is the installation's own. `country` (ISO 3166) is whose phone numbers are written
+    without a prefix; `names` and `ignored` are the administrator's lists. Starts with the mode `off`."""
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        country: str,
+        names: Sequence[str] = (),
+        ignored: Sequence[str] = (),
+        random: Callable[[int], bytes],
+    ) -> None:
+        self._key = key
+        self._country = country
+        self._lists = (tuple(names), tuple(ignored))
+        self._random = random
+        self._mode: Mode = "off"
+        self._scanner = self._made("off")
+
+    @property
+    def mode(self) -> Mode:
+        return self._mode
+
+    async def use(self, mode: Mode) -> None:
+        """Change the mode: from the next scan on, with an empty cache."""
+        if mode != self._mode:
+            # The lexicon of names takes a moment to load, in which other calls go on.
+            scanner = await asyncio.to_thread(self._made, mode)
+            self._scanner, self._mode = scanner, mode
+
+    async def scan(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
+        """What is personal in each of the texts of one call."""
+        return await self._scanner.scan(texts)
+
+    def mask(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> Masked:
+        """The same texts as they may leave, and the vault that restores the answer."""
+        return mask(texts, findings, key=self._key, country=self._country)
+
+    def _made(self, mode: Mode) -> Scanner:
+        names, ignored = self._lists
+        detector = Detector(mode, country=self._country, names=lambda: Names(names, ignored))
+        return Scanner(detector, FindingsCache(self._random(CACHE_KEY_BYTES)))

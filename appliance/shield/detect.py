@@ -1,0 +1,90 @@
+"""Finds the personal values of a call's texts: all rules of a mode on a view of each, overlaps settled.
+
+Names of one text are looked for in the others too. Must not know tokens, or where the texts come from.
+Source: shield.md ("Detection").
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from appliance.shield import (
+    ages,
+    cards,
+    dates,
+    emails,
+    health_ids,
+    ibans,
+    ip_addresses,
+    mac_addresses,
+    phones,
+    records,
+    ssns,
+    urls,
+    vins,
+    zips,
+)
+from appliance.shield.categories import Mode
+from appliance.shield.finding import Finding
+from appliance.shield.names import Names
+from appliance.shield.overlap import settle
+from appliance.shield.view import view_of
+
+Rule = Callable[[str], Iterable[Finding]]
+"""Finds the values of one kind, in any order. It reads a view's text, and need not care about overlaps."""
+
+
+class Detector:
+    """`country` (ISO 3166, two letters) is whose phone numbers are written without a prefix. `names` is needed in
+    the mode `medical` alone, and builds the lexicon, which takes a moment."""
+
+    def __init__(self, mode: Mode, *, country: str = "FR", names: Callable[[], Names] = Names) -> None:
+        self._names = names() if mode == "medical" else None
+        self._rules = _rules(mode, country, self._names)
+
+    def find(self, text: str) -> tuple[Finding, ...]:
+        """What is personal in one text by itself, in order and apart; linear in its length."""
+        view = view_of(text)
+        found = settle(finding for rule in self._rules for finding in rule(view.text))
+        return tuple(_placed(each, *view.original(each.start, each.end)) for each in found)
+
+    def spread(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> list[tuple[Finding, ...]]:
+        """The same findings, each text's own, and the names among them wherever they stand in any of the texts."""
+        if self._names is None:
+            return [tuple(each) for each in findings]
+        people = self._names.known(
+            text[each.start : each.end]
+            for text, found in zip(texts, findings, strict=True)
+            for each in found
+            if each.category == "NAME"
+        )
+        return [tuple(settle([*found, *people(text)])) for text, found in zip(texts, findings, strict=True)]
+
+
+def _placed(finding: Finding, start: int, end: int) -> Finding:
+    return finding._replace(start=start, end=end)
+
+
+def _rules(mode: Mode, country: str, names: Names | None) -> tuple[Rule, ...]:
+    if mode == "off":
+        return ()
+    standard: tuple[Rule, ...] = (
+        emails.find,
+        phones.rule(country),
+        cards.find,
+        ibans.find,
+        ssns.find,
+        ip_addresses.find,
+        mac_addresses.find,
+    )
+    if names is None:
+        return standard
+    return (
+        *standard,
+        names.find,
+        dates.find,
+        ages.find,
+        zips.find,
+        urls.find,
+        records.find,
+        health_ids.find,
+        vins.find,
+    )

@@ -1,0 +1,53 @@
+import pytest
+
+from appliance.calls.live_shield import LiveShield
+from appliance.shield.categories import Mode
+from appliance.shield.restore import restore
+
+TEXTS = ["Mail jane@example.org.", "Patient : Zaphod Beeblebrox, né le 12/03/1961"]
+
+
+def shield(key: bytes = b"k" * 32, **lists: tuple[str, ...]) -> LiveShield:
+    return LiveShield(key, country="FR", random=bytes, **lists)
+
+
+async def masked(one: LiveShield, mode: Mode) -> tuple[str, ...]:
+    await one.use(mode)
+    return one.mask(TEXTS, await one.scan(TEXTS)).texts
+
+
+async def test_each_mode_masks_what_it_is_there_for():
+    one = shield()
+    assert await masked(one, "off") == tuple(TEXTS)
+    standard = await masked(one, "standard")
+    assert "jane@example.org" not in standard[0]
+    assert standard[1] == TEXTS[1]
+    medical = await masked(one, "medical")
+    assert medical[0] == standard[0]
+    assert "12/03" not in medical[1]
+    assert await masked(one, "off") == tuple(TEXTS)
+
+
+async def test_a_change_of_mode_is_not_answered_from_what_was_found_before():
+    one = shield()
+    await one.use("medical")
+    assert (await one.scan(TEXTS))[1]
+    await one.use("standard")
+    assert (await one.scan(TEXTS))[1] == ()
+
+
+async def test_the_administrators_lists_count():
+    assert "Zaphod" not in (await masked(shield(names=("Zaphod",)), "medical"))[1]
+
+
+@pytest.mark.parametrize("other", [b"k" * 32, b"x" * 32])
+async def test_tokens_are_the_installations_own(other: bytes):
+    first, second = await masked(shield(), "standard"), await masked(shield(other), "standard")
+    assert (first == second) is (other == b"k" * 32)
+
+
+async def test_the_vault_of_a_call_restores_its_answer():
+    one = shield()
+    await one.use("standard")
+    call = one.mask(TEXTS, await one.scan(TEXTS))
+    assert restore(call.texts[0], call.vault) == TEXTS[0]
