@@ -18,7 +18,12 @@ MIN_SMALL_PART = 4
 """Letters of a part that is found in small letters too."""
 
 _WORD = re.compile(r"[^\W\d_]+")
-_SMALL_GAP = re.compile(r"[ ]{1,2}|-|['’]|\.[ ]?")
+_LAST_WORD = re.compile(r"[^\W\d_]{1,3}\Z")
+_SMALL_GAP = re.compile(r"[ ]{1,2}|-|['’]")
+_AFTER_INITIAL = re.compile(r"\.[ ]?")
+
+MAX_INITIAL = 2
+"""Letters of an initial (`J.`, `Ph.`). After a longer word a full stop ends the sentence, and the name with it."""
 
 
 def parts_of(name: str, lexicon: Lexicon) -> Iterator[str]:
@@ -71,7 +76,7 @@ class Known:
             return
         start = end = -1
         for first, last in self._places(text):
-            if end >= 0 and _SMALL_GAP.fullmatch(text, end, first) and not self._folding:
+            if end >= 0 and not self._folding and _goes_on(text, start, end, first):
                 end = last
                 continue
             if end >= 0:
@@ -96,7 +101,16 @@ class Known:
 
 def _together(text: str, words: list[tuple[str, int, int]]) -> bool:
     """Whether nothing but a space, a hyphen or the like is between the words."""
-    return all(_SMALL_GAP.fullmatch(text, one[2], other[1]) for one, other in pairwise(words))
+    return all(_goes_on(text, one[1], one[2], other[1]) for one, other in pairwise(words))
+
+
+def _goes_on(text: str, start: int, end: int, following: int) -> bool:
+    """Whether the name in `text[start:end]` goes on with the word at `following`."""
+    if _SMALL_GAP.fullmatch(text, end, following):
+        return True
+    last = _LAST_WORD.search(text, start, end)
+    initial = last is not None and len(last[0]) <= MAX_INITIAL
+    return initial and _AFTER_INITIAL.fullmatch(text, end, following) is not None
 
 
 def _means_nothing(folded: str, lexicon: Lexicon) -> bool:

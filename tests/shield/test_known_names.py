@@ -35,6 +35,10 @@ class TestParts:
             "ZANDERLOO", "zanderloo", "Zanderloo", "LEFEVRE", "Lefèvre",
         ]  # fmt: skip
 
+    def test_two_people_on_both_sides_of_a_full_stop_are_two_names(self):
+        known = Known.parts(["Zanderloo", "Lefèvre"], lexicon())
+        assert found(known, "vu par Zanderloo. Lefèvre va mieux") == ["Zanderloo", "Lefèvre"]
+
     def test_one_that_is_a_word_needs_its_capital(self):
         assert found(Known.parts(["Petit"], lexicon()), "le petit Petit") == ["Petit"]
 
