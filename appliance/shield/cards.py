@@ -45,7 +45,7 @@ def _by_beginning() -> dict[tuple[str, int], str]:
 _BY_BEGINNING = _by_beginning()
 
 _CANDIDATE = re.compile(
-    r"[0-9]{4}(?:[0-9]{9,15}+"
+    r"[0-9][0-9]{3}(?:[0-9]{9,15}+"
     r"|([ \-])(?:[0-9]{4}\1[0-9]{4}\1[0-9]{1,4}(\1[0-9]{1,3}(?![0-9]))?|[0-9]{6}\1[0-9]{4,5}))(?![0-9])"
 )
 """All digits together, or grouped as cards are: in fours, or 4-6-5 and 4-6-4."""

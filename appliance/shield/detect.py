@@ -4,6 +4,7 @@ Names of one text are looked for in the others too. Must not know tokens, or whe
 Source: shield.md ("Detection").
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from appliance.shield import (
@@ -31,6 +32,9 @@ from appliance.shield.view import view_of
 Rule = Callable[[str], Iterable[Finding]]
 """Finds the values of one kind, in any order. It reads a view's text, and need not care about overlaps."""
 
+_SIX_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,5}+[0-9]){5}")
+"""What every number that the rules know has somewhere in it, and most prose has not: it is looked for once."""
+
 
 class Detector:
     """`country` (ISO 3166, two letters) is whose phone numbers are written without a prefix. `names` is needed in
@@ -38,12 +42,16 @@ class Detector:
 
     def __init__(self, mode: Mode, *, country: str = "FR", names: Callable[[], Names] = Names) -> None:
         self._names = names() if mode == "medical" else None
-        self._rules = _rules(mode, country, self._names)
+        self._number_rules = _number_rules(mode, country)
+        self._rules = _rules(mode, self._names)
 
     def find(self, text: str) -> tuple[Finding, ...]:
         """What is personal in one text by itself, in order and apart; linear in its length."""
         view = view_of(text)
-        found = settle(finding for rule in self._rules for finding in rule(view.text))
+        rules = self._rules + self._number_rules if _SIX_DIGITS.search(view.text) else self._rules
+        found = settle(finding for rule in rules for finding in rule(view.text))
+        if view.text is text:
+            return tuple(found)
         return tuple(_placed(each, *view.original(each.start, each.end)) for each in found)
 
     def spread(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> list[tuple[Finding, ...]]:
@@ -63,18 +71,15 @@ def _placed(finding: Finding, start: int, end: int) -> Finding:
     return finding._replace(start=start, end=end)
 
 
-def _rules(mode: Mode, country: str, names: Names | None) -> tuple[Rule, ...]:
+def _number_rules(mode: Mode, country: str) -> tuple[Rule, ...]:
+    """Those whose values have six digits at least, near each other."""
+    return () if mode == "off" else (phones.rule(country), cards.find, ibans.find, ssns.find)
+
+
+def _rules(mode: Mode, names: Names | None) -> tuple[Rule, ...]:
     if mode == "off":
         return ()
-    standard: tuple[Rule, ...] = (
-        emails.find,
-        phones.rule(country),
-        cards.find,
-        ibans.find,
-        ssns.find,
-        ip_addresses.find,
-        mac_addresses.find,
-    )
+    standard: tuple[Rule, ...] = (emails.find, ip_addresses.find, mac_addresses.find)
     if names is None:
         return standard
     return (

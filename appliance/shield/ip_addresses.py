@@ -10,7 +10,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from appliance.shield.context import escape_before, words_before
 from appliance.shield.finding import Finding
 
-_IPV4 = re.compile(r"[0-9]{1,3}+\.[0-9]{1,3}+\.[0-9]{1,3}+\.[0-9]{1,3}+(?![0-9A-Za-z_]|\.[0-9]|-[A-Za-z])")
+_IPV4 = re.compile(r"[0-9][0-9]{0,2}+\.[0-9]{1,3}+\.[0-9]{1,3}+\.[0-9]{1,3}+(?![0-9A-Za-z_]|\.[0-9]|-[A-Za-z])")
 _BESIDE = 24
 """How far a word for a version may be, in characters, with no other number between."""
 _NUMBER = re.compile(r"[0-9]")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from appliance.shield.context import glued_before, words_after, words_before
 from appliance.shield.finding import Finding
 
-_SSN = re.compile(r"[0-9]{3}([ .\-]?+)[0-9]{2}\1[0-9]{4}(?![0-9_A-Za-z]|[.\-][0-9A-Za-z])")
+_SSN = re.compile(r"[0-9][0-9]{2}([ .\-]?+)[0-9]{2}\1[0-9]{4}(?![0-9_A-Za-z]|[.\-][0-9A-Za-z])")
 _WORDS = frozenset({"ssn", "ssns", "socialsecurity", "itin"})
 
 
