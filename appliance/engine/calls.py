@@ -13,7 +13,9 @@ from typing import cast
 import orjson
 
 from appliance.engine.gbnf import COMPACT_SPACE, Grammar, Rules, TooLarge, json_literal, literal
+from appliance.engine.json_values import is_too_deep
 from appliance.engine.llama import End, Event, Piece, TokenChance
+from appliance.engine.object_end import ObjectEnd
 from appliance.engine.schemas import SchemaWriter
 from appliance.engine.tools import Tool, ToolCall
 
@@ -27,12 +29,13 @@ _BARE_STARTS = ('{"name":', '{"arguments":', '{"parameters":')
 def call_grammar(tools: Sequence[Tool]) -> Grammar | None:
     """Holds an answer that writes `OPENING` to calls of these tools with arguments of their schemas.
 
-    What a schema asks beyond grammar is not enforced, since tools come with schemas of all kinds. `None` if the tools
-    would make too large a grammar.
+    What a schema asks beyond grammar is not enforced, since tools come with schemas of all kinds: where it would make
+    too large a grammar, the arguments are any object. `None` if the tools' names alone would.
     """
     rules = Rules(COMPACT_SPACE)
     try:
-        call = rules.add("call", " | ".join(_one_call(rules, tool) for tool in tools))
+        written = [_one_call(rules, tool) for tool in tools]
+        call = rules.add("call", " | ".join(written), len(written))
         rest = rules.add("rest", f'[ \\n]{{0,2}} {call} "\\n"? {literal(CLOSING)}')
         # A token can hold the end of the opening and what begins no call: that is text, and goes on as text.
         text = rules.add("text", r"[^ \n{] [^\x00]*")
@@ -43,7 +46,12 @@ def call_grammar(tools: Sequence[Tool]) -> Grammar | None:
 
 
 def _one_call(rules: Rules, tool: Tool) -> str:
-    arguments = SchemaWriter(rules, tool.parameters, lenient=True).write(tool.parameters)
+    mark = rules.mark()
+    try:
+        arguments = SchemaWriter(rules, tool.parameters, lenient=True).write(tool.parameters)
+    except TooLarge:
+        rules.take_back(mark)
+        arguments = "object"
     if arguments == "value":
         arguments = "object"
     return rules.add("one", f'"{{\\"name\\": " {json_literal(tool.name)} ", \\"arguments\\": " {arguments} "}}"')
@@ -62,6 +70,9 @@ class CallReader:
         self._in_call = False
         self._opening = ""
         """What was read of a call before its body: blanks, and `OPENING`."""
+        self._end = ObjectEnd()
+        self._body = 0
+        """How long the body of a call is, once it is there as a whole."""
         self._held = ""
         self._chances: list[TokenChance] = []
         self._count = 0
@@ -85,7 +96,8 @@ class CallReader:
         """What is left at the end of the answer: a call that was not closed, or text."""
         found: list[Piece | ToolCall] = []
         held = self._take(len(self._held))
-        call = self._call(held) if self._in_call or self._bare else None
+        body = held[: self._body] if self._in_call and self._body else held
+        call = self._call(body) if self._in_call or self._bare else None
         if call is not None:
             found.append(call)
         elif self._in_call:
@@ -105,23 +117,36 @@ class CallReader:
             self._say(found, self._take(text))
             self._opening = self._take(start - text + len(OPENING))
             self._in_call = True
-        begun = self._held.lstrip()
-        if begun and begun[0] != "{":  # what follows the opening begins no call
-            self._in_call = False
-            self._say(found, self._opening)
-            return True
-        end = self._held.find(CLOSING)
-        if end < 0:
+            self._end = ObjectEnd()
+            self._body = 0
+        if not self._body:
+            end = self._end.find(self._held)
+            if end is None:
+                return False
+            if end == "never":  # what follows the opening is no call
+                return self._leave(found, self._opening)
+            self._body = end
+        rest = self._held[self._body :].lstrip()
+        if rest.startswith(CLOSING):
+            return self._close(found, len(self._held) - len(rest) + len(CLOSING))
+        if CLOSING.startswith(rest):
             return False
-        self._in_call = False
-        body = self._take(end)
-        self._take(len(CLOSING))
-        call = self._call(body)
+        return self._leave(found, self._opening + self._take(self._body))
+
+    def _close(self, found: list[Piece | ToolCall], length: int) -> bool:
+        written = self._take(length)
+        call = self._call(written[: self._body])
         if call is None:
-            self._say(found, self._opening + body + CLOSING)
-        else:
-            self._say(found, "")
-            found.append(call)
+            return self._leave(found, self._opening + written)
+        self._in_call = False
+        self._say(found, "")
+        found.append(call)
+        return True
+
+    def _leave(self, found: list[Piece | ToolCall], text: str) -> bool:
+        """What began like a call is text. What follows may hold another call."""
+        self._in_call = False
+        self._say(found, text)
         return True
 
     def _take(self, length: int) -> str:
@@ -142,7 +167,7 @@ class CallReader:
             value = cast("object", orjson.loads(text))
         except orjson.JSONDecodeError:
             return None
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or is_too_deep(cast("object", value)):
             return None
         fields = cast("dict[str, object]", value)
         name = fields.get("name")

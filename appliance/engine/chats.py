@@ -10,9 +10,10 @@ from aiohttp import web
 
 from appliance.engine import answers, llama, llama_chat
 from appliance.engine.answers import Voice
+from appliance.engine.aside import LARGE, aside
 from appliance.engine.calls import CallReader, call_grammar, read_calls
 from appliance.engine.clock import Clock
-from appliance.engine.fitting import fit
+from appliance.engine.fitting import Least, fit
 from appliance.engine.formats import grammar_of
 from appliance.engine.gbnf import Grammar
 from appliance.engine.llama import Event, Prompt
@@ -33,7 +34,8 @@ class Chats:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answers one request. Raises Refused, or EngineError if llama.cpp fails before the first piece of text."""
         began = self._clock.steady_ns()
-        asked = parse_chat(await request.read())
+        body = await request.read()
+        asked = await aside(len(body), parse_chat, body)
         voice = Voice(asked.terms.model, answers.in_message)
         served = await self._shelf.find(asked.terms.model)
         if served is None:
@@ -45,7 +47,7 @@ class Chats:
             raise Refused(400, f'"{asked.terms.model}" does not support chat')
         check_chat(asked, served.model.tag, tools=served.model.tools != "none")
         options = parse_options(asked.terms.options, served.model.with_tools if asked.tools else {})
-        grammar = grammar_of(asked.terms.format)
+        grammar = await aside(LARGE if asked.terms.format else 0, grammar_of, asked.terms.format)
         async with served.residence.hold(asked.terms.keep_alive):
             if not asked.messages:
                 return json_response(voice.residence(self._clock.wall_ns(), "load"))
@@ -62,12 +64,13 @@ class Chats:
             limit,
             truncate=asked.terms.truncate,
             render=lambda messages: served.runner.render(messages, asked.tools),
+            least=Least(served.model.floor.of_message, served.model.floor.of_tools(asked.tools, asked.messages)),
         )
         bare = grammar is not None
         if asked.tools and not bare:
             if served.model.tools == "native":
                 return self._native(served, asked, options, prompt, limit)
-            grammar = call_grammar(asked.tools)
+            grammar = await aside(LARGE, call_grammar, asked.tools)
         body = llama.completion_body(
             prompt.tokens,
             options,
@@ -77,7 +80,7 @@ class Chats:
             alternatives=asked.terms.top_logprobs if asked.terms.logprobs else None,
             grammar=grammar,
         )
-        events = served.runner.generate(body, alternatives=asked.terms.top_logprobs)
+        events = served.runner.generate(body, prompt.tokens, alternatives=asked.terms.top_logprobs)
         if not asked.tools:
             return events
         return read_calls(events, CallReader(asked.tools, self._new_id, bare=bare))
@@ -88,4 +91,4 @@ class Chats:
         if asked.terms.logprobs:
             raise Refused(400, f"{served.model.tag} does not support logprobs together with tools")
         body = llama_chat.chat_body(prompt, asked.tools, options, limit=limit, ceiling=served.model.ceiling)
-        return served.runner.chat(body, llama_chat.ChatReader(self._new_id))
+        return served.runner.chat(body, prompt.tokens, llama_chat.ChatReader(self._new_id))

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 import orjson
 from aiohttp import web
 
+from appliance.engine.aside import aside
 from appliance.engine.clock import Clock
 from appliance.engine.embed_requests import EmbedRequest, parse_embed, parse_embeddings
 from appliance.engine.options import parse_options
@@ -36,7 +37,8 @@ class Embeds:
     async def handle(self, request: web.Request) -> web.Response:
         """Answers `/api/embed`. Raises Refused, or EngineError if llama.cpp fails."""
         began = self._clock.steady_ns()
-        asked = parse_embed(await request.read())
+        body = await request.read()
+        asked = await aside(len(body), parse_embed, body)
         served = await self._shelf.find(asked.model)
         if served is None:
             raise Refused(404, f"model '{asked.model}' not found")
@@ -50,14 +52,14 @@ class Embeds:
                 [nine_digits(number) for number in shortened(vector, asked.dimensions)]
                 async for vector in _vectors(served.runner, texts)
             ]
-        body = {
+        answer = {
             "model": asked.model,
             "embeddings": vectors,
             "total_duration": self._clock.steady_ns() - began,
             "load_duration": loaded - began,
             "prompt_eval_count": sum(len(text) for text in texts),
         }
-        return json_response(orjson.dumps(body))
+        return json_response(orjson.dumps(answer))
 
     async def handle_older(self, request: web.Request) -> web.Response:
         """Answers `/api/embeddings`. Raises Refused, or EngineError if llama.cpp fails."""

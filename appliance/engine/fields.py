@@ -8,6 +8,7 @@ from typing import cast
 
 import orjson
 
+from appliance.engine.json_values import is_too_deep
 from appliance.engine.refusal import Refused
 
 
@@ -104,6 +105,8 @@ def read_object(body: bytes, place: str) -> Fields:
         value = cast("object", orjson.loads(body))
     except orjson.JSONDecodeError as error:
         raise Refused(400, _syntax_error(error)) from None
+    if is_too_deep(value):
+        raise Refused(400, "invalid JSON: it is nested too deeply")
     if value is None:
         return Fields({}, place)
     if not isinstance(value, dict):

@@ -65,6 +65,10 @@ class End:
     def without_text(self) -> "End":
         return replace(self, text="")
 
+    def after(self, prompt_ns: int) -> "End":
+        """The same end, after a part of the prompt was read in a time of its own."""
+        return replace(self, prompt_ns=self.prompt_ns + prompt_ns)
+
 
 Event = Piece | ToolCall | End
 
@@ -127,7 +131,7 @@ def completion_body(
     """The body of a streamed completion.
 
     `limit` is the number of tokens that prompt and answer may have together. `stops` are the model's own stop
-    sequences, which count unless the request brings some, and so does its own `ceiling` of tokens.
+    sequences, which count beside those of the request; its own `ceiling` of tokens counts unless the request sets one.
     `alternatives` asks for log probabilities, and `grammar` says what the answer may be.
     """
     body = sampling(options, room=limit - len(tokens), limit=limit, stops=stops, ceiling=ceiling)
@@ -139,6 +143,25 @@ def completion_body(
         if grammar.trigger:
             body |= {"grammar_lazy": True, "grammar_triggers": [{"type": _WORD, "value": grammar.trigger}]}
     return orjson.dumps(body)
+
+
+def prompt_body(tokens: Sequence[int]) -> bytes:
+    """The body of a completion without an answer: llama.cpp reads the tokens and keeps what it made of them."""
+    return orjson.dumps(
+        {
+            "prompt": tokens,
+            "n_predict": 0,
+            "stream": True,
+            "cache_prompt": True,
+            "return_progress": True,
+            "response_fields": _FINAL_FIELDS,
+        }
+    )
+
+
+def in_slot(body: bytes, slot: int) -> bytes:
+    """The same body, for one of llama.cpp's slots."""
+    return b'{"id_slot":%d,' % slot + body[1:]
 
 
 def sampling(
@@ -160,7 +183,8 @@ def sampling(
         "repeat_last_n": options.repeat_last_n if options.repeat_last_n >= 0 else limit,
         "presence_penalty": options.presence_penalty,
         "frequency_penalty": options.frequency_penalty,
-        "stop": [text for text in options.stop or stops if text],
+        # Ollama lets a request's stops replace the model's, but the token that ends a turn ends it there all the same.
+        "stop": [text for text in (*options.stop, *stops) if text],
         # Else a stop sequence that is one special token would be left out of the text before it is looked for.
         "preserved_tokens": list(stops),
     }

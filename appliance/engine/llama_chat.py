@@ -9,6 +9,7 @@ from typing import cast
 
 import orjson
 
+from appliance.engine.json_values import is_too_deep
 from appliance.engine.llama import (
     NO_EVENT,
     Event,
@@ -92,6 +93,6 @@ class ChatReader:
             value = cast("object", orjson.loads(arguments or "{}"))
         except orjson.JSONDecodeError:
             value = None
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or is_too_deep(cast("object", value)):
             return Piece(f"{name} {arguments}")
         return ToolCall(name, cast("dict[str, object]", value), self._new_id(), self._given)

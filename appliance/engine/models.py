@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from appliance.engine.floors import ANY_FLOOR, BUNDLED_FLOOR, Floor
 from appliance.engine.gguf import Header, read_header
 from appliance.engine.templates import BUNDLED_SHOWN_TEMPLATE, BUNDLED_TEMPLATE
 from appliance.errors import EngineError
@@ -62,6 +63,8 @@ class Model:
     """Options of a request with tools, where it sets none."""
     ceiling: int | None = None
     """Tokens of an answer for which the request sets no ceiling; `None` leaves it to the context."""
+
+    floor: Floor = ANY_FLOOR
 
     @property
     def tag(self) -> str:
@@ -116,6 +119,7 @@ def load_model(path: Path | None) -> Model:
             tools="tagged",
             with_tools=BUNDLED_WITH_TOOLS,
             ceiling=BUNDLED_CEILING,
+            floor=BUNDLED_FLOOR,
         )
     model = _described(path, _name_of(path))
     if model.embeds:

@@ -25,12 +25,18 @@ from appliance.engine.llama_chat import ChatReader
 from appliance.engine.models import Model
 from appliance.engine.requests import Message
 from appliance.engine.tools import Tool
+from appliance.engine.turns import Slot, Turns
 from appliance.errors import EngineError
 
 SOCKET_PATH_LIMIT = 100
 """Bytes of a Unix socket's path that every system takes; Linux takes 107."""
 LINE_BUFFER = 2**20
 """Bytes of one event. The longest carries the log probabilities of a token's 20 alternatives: a few kilobytes."""
+LARGE_BODY = 2**16
+"""Bytes of a request for a prompt or its tokens, of which llama.cpp gets one at a time: some 50 ms of work, or 2 s of
+400 kB that are written to be slow."""
+SHORT_PROMPT = 4 * child.BATCH_TOKENS
+"""Tokens of a prompt that are read in one go: they hold up others by a second, and every piece costs a request."""
 STOP_PATIENCE = 0.5
 """Seconds that the child has to end by itself before it is killed. While it loads a model it cannot."""
 
@@ -68,11 +74,18 @@ class Runner:
         self._model = model
         self._settings = settings
         self._life: _Life | None = None
-        self._turns = asyncio.Semaphore(settings.slots)
+        self._turns = Turns(settings.slots)
+        self._alone = asyncio.Semaphore(1)
+        self._large: asyncio.Task[dict[str, object]] | None = None
 
     @property
     def alive(self) -> bool:
         return self._life is not None and not self._life.lost and self._life.process.returncode is None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a large question is with llama.cpp, wanted or not."""
+        return self._alone.locked()
 
     @property
     def memory(self) -> int:
@@ -93,6 +106,7 @@ class Runner:
         directory = Path(tempfile.mkdtemp(prefix="synapse-engine-"))
         try:
             self._life = await self._born(directory)
+            self._turns.forget()
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
@@ -122,34 +136,77 @@ class Runner:
 
     async def embed(self, inputs: Sequence[Sequence[int]]) -> list[list[float]]:
         """The embeddings of texts given as tokens, after waiting for a turn. Raises Refused, RunnerFailed."""
-        async with self._turns, self._post("/v1/embeddings", llama.embeddings_body(inputs)) as response:
+        async with self._turns.take(()), self._post("/v1/embeddings", llama.embeddings_body(inputs)) as response:
             return llama.parse_embeddings(await response.read())
 
-    async def generate(self, body: bytes, *, alternatives: int = 0) -> AsyncGenerator[Event]:
-        """Streams one completion, after waiting for a free slot; closing the generator cancels it in llama.cpp.
+    async def generate(self, body: bytes, tokens: Sequence[int], *, alternatives: int = 0) -> AsyncGenerator[Event]:
+        """Streams one completion, whose prompt is `tokens`, after waiting for a free slot.
 
-        Raises Refused if llama.cpp turns the request down, RunnerFailed if the child dies before the end.
+        Closing the generator cancels it in llama.cpp. Raises Refused if llama.cpp turns the request down, RunnerFailed
+        if the child dies before the end.
         """
-        async with self._turns, self._post("/completion", body) as response:
-            async for line in response.content:
-                event = llama.parse_event(line, alternatives=alternatives)
-                if event is not None:
-                    yield event
-                if isinstance(event, llama.End):
-                    return
+        async with self._turns.take(tokens) as slot:
+            before = await self._read(tokens, slot)
+            async with self._post("/completion", llama.in_slot(body, slot.number)) as response:
+                async for line in response.content:
+                    event = llama.parse_event(line, alternatives=alternatives)
+                    if isinstance(event, llama.End):
+                        slot.keeps(tokens, event.answer_tokens)
+                        yield event.after(before)
+                        return
+                    if event is not None:
+                        yield event
         raise RunnerFailed(_GONE)
 
-    async def chat(self, body: bytes, reader: ChatReader) -> AsyncGenerator[Event]:
+    async def chat(self, body: bytes, tokens: Sequence[int], reader: ChatReader) -> AsyncGenerator[Event]:
         """Streams one chat in which llama.cpp itself finds the calls of tools; else like `generate`."""
-        async with self._turns, self._post("/v1/chat/completions", body) as response:
-            async for line in response.content:
-                for event in reader.feed(line):
-                    yield event
-                    if isinstance(event, llama.End):
-                        return
+        async with self._turns.take(tokens) as slot:
+            before = await self._read(tokens, slot)
+            async with self._post("/v1/chat/completions", llama.in_slot(body, slot.number)) as response:
+                async for line in response.content:
+                    for event in reader.feed(line):
+                        if isinstance(event, llama.End):
+                            slot.keeps(tokens, event.answer_tokens)
+                            yield event.after(before)
+                            return
+                        yield event
         raise RunnerFailed(_GONE)
+
+    async def _read(self, tokens: Sequence[int], slot: Slot) -> int:
+        """Lets llama.cpp read all but the last batch of a prompt, and returns the nanoseconds that it took.
+
+        llama.cpp fills its batches from the first slot that has a prompt left, so that a long one would hold up all
+        others to its end. A request for each batch lets theirs in between.
+        """
+        took = 0
+        known = slot.known(tokens)
+        if len(tokens) - known <= SHORT_PROMPT:
+            return took
+        for end in range(known + child.BATCH_TOKENS, len(tokens), child.BATCH_TOKENS):
+            async with self._post("/completion", llama.in_slot(llama.prompt_body(tokens[:end]), slot.number)) as read:
+                events = [llama.parse_event(line) async for line in read.content]
+            took += sum(event.prompt_ns for event in events if isinstance(event, llama.End))
+            slot.keeps(tokens[:end])
+        return took
 
     async def _ask(self, path: str, body: bytes) -> dict[str, object]:
+        """One answer of JSON. What is large waits until llama.cpp has done with the large one before.
+
+        llama.cpp has few threads for it and goes on after the client has left, so the place is kept until it is done.
+        """
+        if len(body) <= LARGE_BODY:
+            return await self._answer(path, body)
+        await self._alone.acquire()
+        self._large = asyncio.create_task(self._answer(path, body), name="engine-large")
+        self._large.add_done_callback(self._done)
+        return await asyncio.shield(self._large)
+
+    def _done(self, work: "asyncio.Task[dict[str, object]]") -> None:
+        self._alone.release()
+        if not work.cancelled():
+            work.exception()  # whoever asked has it, unless they left
+
+    async def _answer(self, path: str, body: bytes) -> dict[str, object]:
         async with self._post(path, body) as response:
             return cast("dict[str, object]", await response.json())
 

@@ -11,11 +11,16 @@ from typing import cast
 from urllib.parse import unquote
 
 from appliance.engine import digits
+from appliance.engine.json_values import Spend, same
 
 Schema = Mapping[str, object]
 
-MAX_COUNT = 4096
-"""Characters or items that a bound may count: as many as a long answer has tokens."""
+MAX_COUNT = 1_000_000
+"""Characters or items that a bound may count: more than the longest answer has."""
+MAX_REFERENCE = 1000
+"""Characters of a reference; it names a few members of the schema, one inside the other."""
+MAX_INDEX_DIGITS = 9
+"""Digits of a place in a list that a reference names: Python reads no number of thousands of them."""
 
 MAX_HOPS = 32
 """References and parts that lead to one another; more of them go round in a circle."""
@@ -97,37 +102,36 @@ def resolve(document: object, reference: object, place: str) -> object:
     """What a `$ref` inside the document means: a JSON pointer (RFC 6901) after a `#`."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         raise Inexpressible(place, "refers to something outside of the schema")
+    if len(reference) > MAX_REFERENCE:
+        raise Inexpressible(place, f'has a "$ref" of more than {MAX_REFERENCE} characters')
     found = document
     for step in reference.split("/")[1:]:
         key = unquote(step).replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict) and key in found:
             found = cast("dict[str, object]", found)[key]
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(cast("list[object]", found)):
+        elif isinstance(found, list) and _is_index(key) and int(key) < len(cast("list[object]", found)):
             found = cast("list[object]", found)[int(key)]
         else:
             raise Inexpressible(place, f'refers to "{reference}", which is not there')
     return found
 
 
-def merged(words: Schema, document: object, place: str, hops: int = MAX_HOPS) -> Schema:
+def _is_index(key: str) -> bool:
+    return key.isdecimal() and len(key) <= MAX_INDEX_DIGITS
+
+
+def merged(words: Schema, document: object, place: str, spend: Spend, hops: int = MAX_HOPS) -> Schema:
     """One schema that asks for what `words` and all parts of their `allOf` ask for."""
     if not hops:
         raise Inexpressible(place, "refers to itself")
     parts: list[Schema] = [{word: value for word, value in words.items() if word != "allOf"}]
-    parts += [
-        _part(each, document, f"{place}/allOf/{at}", hops) for at, each in enumerate(schemas(words, "allOf", place))
-    ]
+    for at, each in enumerate(schemas(words, "allOf", place)):
+        parts.append(_part(each, document, f"{place}/allOf/{at}", spend, hops))
     whole: dict[str, object] = {}
     for part in parts:
+        spend(1 + len(part))
         for word, value in part.items():
-            if word not in whole or whole[word] == value:
-                whole[word] = value
-            elif word == "properties":
-                whole[word] = _joined(members(whole, place), members(part, place))
-            elif word == "required":
-                whole[word] = [*names(whole, "required", place), *names(part, "required", place)]
-            else:
-                raise Inexpressible(place, f'sets "{word}" twice in an allOf')
+            whole[word] = _both(word, whole, part, place, spend) if word in whole else value
     listed = set(members(whole, place))
     for part in parts:
         if part.get("additionalProperties", True) is not True and set(members(part, place)) != listed:
@@ -135,20 +139,38 @@ def merged(words: Schema, document: object, place: str, hops: int = MAX_HOPS) ->
     return whole
 
 
-def _part(schema: object, document: object, place: str, hops: int) -> Schema:
+def _both(word: str, whole: Schema, part: Schema, place: str, spend: Spend) -> object:
+    """What two parts of an `allOf` say together with a word that is in both."""
+    if word == "properties":
+        return _joined(members(whole, place), members(part, place), spend)
+    if word == "required":
+        together = dict.fromkeys([*names(whole, word, place), *names(part, word, place)])
+        spend(len(together))
+        return list(together)
+    if not same(whole[word], part[word], spend):
+        raise Inexpressible(place, f'sets "{word}" twice in an allOf')
+    return part[word]
+
+
+def _part(schema: object, document: object, place: str, spend: Spend, hops: int) -> Schema:
     """The words of a part of an `allOf`, with what its `$ref` and its own `allOf` add."""
+    spend(1)
     if schema is True:
         return {}
     words = checked(schema, place)
+    spend(len(words))
     if "$ref" in words:
         others = {word: value for word, value in words.items() if word != "$ref"}
         words = {"allOf": [resolve(document, words["$ref"], place), others]}
-    return merged(words, document, place, hops - 1) if "allOf" in words else words
+    return merged(words, document, place, spend, hops - 1) if "allOf" in words else words
 
 
-def _joined(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, object]:
+def _joined(first: Mapping[str, object], second: Mapping[str, object], spend: Spend) -> dict[str, object]:
+    spend(len(first) + len(second))
     both = {
-        name: {"allOf": [first[name], schema]} for name, schema in second.items() if first.get(name, schema) != schema
+        name: {"allOf": [first[name], schema]}
+        for name, schema in second.items()
+        if name in first and not same(first[name], schema, spend)
     }
     return {**first, **second, **both}
 
@@ -193,6 +215,15 @@ def count(words: Schema, word: str, place: str) -> int | None:
     return int(value)
 
 
+def number(words: Schema, word: str, place: str) -> int | float | None:
+    value = words.get(word)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _wrong(place, word, "a number")
+    return value
+
+
 def check_counts(least: int, most: int | None, place: str) -> None:
     if most is not None and least > most:
         raise Inexpressible(place, "allows no value")
@@ -226,11 +257,9 @@ def bounds(words: Schema, place: str, *, whole: bool) -> tuple[int | None, int |
 
 
 def _bound(words: Schema, word: str, place: str, whole: bool) -> int | None:
-    value = words.get(word)
+    value = number(words, word, place)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _wrong(place, word, "a number")
     if not whole and (word.startswith("exclusive") or value != int(value)):
         raise Inexpressible(place, f'sets "{word}" of a decimal number to {value}, which the engine cannot enforce')
     match word:

@@ -6,11 +6,11 @@ one is taken, as llama.cpp's own converter does: an object has the members that 
 alternative of `oneOf` is as good as of `anyOf`. Source: JSON Schema, draft 2020-12.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
-from appliance.engine import digits, schema_words
-from appliance.engine.gbnf import Rules, TooLarge, json_literal, repeated
+from appliance.engine import digits, schema_values, schema_words
+from appliance.engine.gbnf import Rules, TooLarge, json_literal, json_text
 from appliance.engine.schema_words import Inexpressible, Schema, merged
 
 MAX_DEPTH = 64
@@ -24,15 +24,6 @@ _SHAPES = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
 }
 """The words that say of which type a value is where `type` does not."""
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
 
 
 class SchemaWriter:
@@ -47,9 +38,14 @@ class SchemaWriter:
         self._depth = 0
 
     def write(self, schema: object, place: str = "#") -> str:
-        """The expression for `schema`, whose place in the document is a JSON pointer. Raises Inexpressible."""
+        """The rule for `schema`, whose place in the document is a JSON pointer.
+
+        Raises Inexpressible; where it is lenient, only TooLarge, since a part less would not end the work.
+        """
         self._depth += 1
+        opened = self._open
         try:
+            self._rules.spend(1)
             if self._depth > MAX_DEPTH:
                 raise Inexpressible(place, "is nested too deeply")
             return self._written(schema, place)
@@ -58,40 +54,42 @@ class SchemaWriter:
                 raise
             return "value"
         except TooLarge:
+            if self._lenient:
+                raise
             raise Inexpressible(place, "makes the grammar too large") from None
         finally:
             self._depth -= 1
+            self._open = opened
 
     def _written(self, schema: object, place: str) -> str:
         if schema is True or schema == {}:
             return "value"
         words = schema_words.checked(schema, place)
+        self._rules.spend(len(words))
         if "$ref" in words:
             others = {word: value for word, value in words.items() if word != "$ref"}
             if others:
                 return self.write({"allOf": [{"$ref": words["$ref"]}, others]}, place)
             return self._reference(words["$ref"], place)
         if "allOf" in words:
-            return self.write(merged(words, self._document, place), place)
+            return self.write(merged(words, self._document, place, self._rules.spend), place)
         for union in ("anyOf", "oneOf"):
             if union in words:
                 return self._union(words, union, place)
         if "const" in words or "enum" in words:
-            return self._values(words, place)
-        types = _types(words, place)
-        written = [self._typed(each, words, place) for each in types]
-        return written[0] if len(written) == 1 else self._rules.add("types", " | ".join(written))
+            return self._rules.one_of([json_text(each) for each in self._values(words, place)])
+        return self._any("types", [self._typed(each, words, place) for each in _types(words, place)])
 
     def _reference(self, target: object, place: str) -> str:
+        schema = schema_words.resolve(self._document, target, place)
         pointer = str(target)
         if pointer in self._open:  # it would have to be written before itself
             raise Inexpressible(place, "refers to itself")
         if pointer not in self._references:
-            schema = schema_words.resolve(self._document, target, place)
-            self._references[pointer] = self._rules.reserve("ref")
-            before, self._open = self._open, self._open | {pointer}
-            self._rules.define(self._references[pointer], self.write(schema, pointer))
-            self._open = before
+            name = self._references[pointer] = self._rules.reserve("ref")
+            self._open |= {pointer}
+            written = self.write(schema, pointer)
+            self._rules.define(name, written, self._rules.width(written))
         return self._references[pointer]
 
     def _union(self, words: Schema, union: str, place: str) -> str:
@@ -99,19 +97,15 @@ class SchemaWriter:
         branches = schema_words.schemas(words, union, place)
         if rest:
             branches = [{"allOf": [rest, branch]} for branch in branches]
-        written = [self.write(branch, f"{place}/{union}/{number}") for number, branch in enumerate(branches)]
-        return self._rules.add("any", " | ".join(written))
+        return self._any("any", [self.write(each, f"{place}/{union}/{at}") for at, each in enumerate(branches)])
 
-    def _values(self, words: Schema, place: str) -> str:
-        values = [words["const"]] if "const" in words else schema_words.array(words, "enum", place)
-        if "const" in words and "enum" in words and words["const"] not in schema_words.array(words, "enum", place):
-            values = []
-        if "type" in words:
-            types = _types(words, place)
-            values = [value for value in values if any(_is_a(value, each) for each in types)]
-        if not values:
-            raise Inexpressible(place, "allows no value")
-        return self._rules.add("one-of", " | ".join(json_literal(value) for value in values))
+    def _any(self, hint: str, written: Sequence[str]) -> str:
+        if len(written) == 1:
+            return written[0]
+        return self._rules.add(hint, " | ".join(written), sum(map(self._rules.width, written)))
+
+    def _values(self, words: Schema, place: str) -> Sequence[object]:
+        return schema_values.listed(words, place, self._rules.spend)
 
     def _typed(self, kind: str, words: Schema, place: str) -> str:
         match kind:
@@ -143,16 +137,18 @@ class SchemaWriter:
             return "object"
         if others is False:
             return self._rules.add("empty", '"{" space "}"')
-        member = f'string space ":" space {self.write(others, f"{place}/additionalProperties")}'
-        pair = self._rules.add("member", member)
-        return self._rules.add("map", f'"{{" space ({pair} ({_SEPARATOR} {pair})*)? space "}}"')
+        value = self.write(others, f"{place}/additionalProperties")
+        member = f'string space ":" space {value}'
+        pair = self._rules.add("member", member, self._rules.width(value))
+        return self._rules.add("map", f'"{{" space ({pair} ({_SEPARATOR} {pair})*)? space "}}"', self._widest([pair]))
 
     def _members(self, members: Schema, required: set[str], place: str) -> str:
         """The members in their order, the optional ones or not. What follows a first member is a rule of its own."""
         pairs: list[str] = []
         for name, schema in members.items():
             value = self.write(schema, f"{place}/properties/{name}")
-            pairs.append(self._rules.add("member", f'{json_literal(name)} space ":" space {value}'))
+            width = self._rules.width(value)
+            pairs.append(self._rules.add("member", f'{json_literal(name)} space ":" space {value}', width))
         followers = [""] * (len(pairs) + 1)
         for at in range(len(pairs) - 1, 0, -1):
             more = f"{_SEPARATOR} {pairs[at]}" if list(members)[at] in required else f"({_SEPARATOR} {pairs[at]})?"
@@ -163,7 +159,13 @@ class SchemaWriter:
             if name in required:
                 break
         optional = "" if required else "?"
-        return self._rules.add("object", f'"{{" space ({" | ".join(starts)}){optional} space "}}"')
+        # Before a name, as many members are open as may be left out one after the other, with and without a blank.
+        width = max(2 * _longest_choice(members, required), self._widest(pairs))
+        return self._rules.add("object", f'"{{" space ({" | ".join(starts)}){optional} space "}}"', width)
+
+    def _widest(self, parts: Sequence[str]) -> int:
+        """The width of parts that stand one after the other."""
+        return max(map(self._rules.width, parts))
 
     def _array(self, words: Schema, place: str) -> str:
         items = words.get("items", True)
@@ -181,14 +183,19 @@ class SchemaWriter:
         written = [self.write(each, f"{place}/prefixItems/{number}") for number, each in enumerate(first)]
         left = None if most is None else most - len(first)
         if left == 0:
-            return self._rules.add("array", f'"[" space {f" {_SEPARATOR} ".join(written)} space "]"')
-        item = self._rules.add("item", self.write(items, f"{place}/items"))
+            inside = f" {_SEPARATOR} ".join(written)
+            return self._rules.add("array", f'"[" space {inside} space "]"', self._widest([*written, "space"]))
+        value = self.write(items, f"{place}/items")
+        item = self._rules.add("item", value, self._rules.width(value))
+        following = self._rules.add("following", f"{_SEPARATOR} {item}", self._rules.width(item))
+        width = self._widest([*written, item]) + 1
         if written:
-            more = repeated(f"({_SEPARATOR} {item})", max(0, least - len(first)), left)
-            return self._rules.add("array", f'"[" space {f" {_SEPARATOR} ".join(written)} {more} space "]"')
-        more = repeated(f"({_SEPARATOR} {item})", max(0, least - 1), None if left is None else left - 1)
+            more = self._rules.repeat(following, max(0, least - len(first)), left)
+            inside = f"{f' {_SEPARATOR} '.join(written)} {more}"
+            return self._rules.add("array", f'"[" space {inside} space "]"', width)
+        more = self._rules.repeat(following, max(0, least - 1), None if left is None else left - 1)
         optional = "?" if least == 0 else ""
-        return self._rules.add("array", f'"[" space ({item} {more}){optional} space "]"')
+        return self._rules.add("array", f'"[" space ({item} {more}){optional} space "]"', width)
 
     def _string(self, words: Schema, place: str) -> str:
         least = schema_words.count(words, "minLength", place) or 0
@@ -201,7 +208,7 @@ class SchemaWriter:
         if not least and most is None:
             return "string"
         schema_words.check_counts(least, most, place)
-        return self._rules.add("string", f'"\\"" {repeated("char", least, most)} "\\""')
+        return self._rules.add("string", f'"\\"" {self._rules.repeat("char", least, most)} "\\""')
 
     def _number(self, kind: str, words: Schema, place: str) -> str:
         least, most = schema_words.bounds(words, place, whole=kind == "integer")
@@ -211,17 +218,14 @@ class SchemaWriter:
 
 
 def _types(words: Schema, place: str) -> Sequence[str]:
-    given = words.get("type")
-    if given is None:
+    if words.get("type") is None:
         return [kind for kind, signs in _SHAPES.items() if any(sign in words for sign in signs)][:1] or ["value"]
-    types = cast("list[object]", given) if isinstance(given, list) else [given]
-    known = [each for each in types if isinstance(each, str) and each in _KINDS]
-    if not types or len(known) != len(types):
-        raise Inexpressible(place, "has a type that JSON does not have")
-    return known
+    return schema_values.types(words, place)
 
 
-def _is_a(value: object, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    return isinstance(value, _KINDS[kind]) or (kind == "integer" and isinstance(value, float) and value.is_integer())
+def _longest_choice(members: Iterable[str], required: set[str]) -> int:
+    longest = open_now = 0
+    for name in members:
+        open_now = 1 if name in required else open_now + 1
+        longest = max(longest, open_now)
+    return longest + 1

@@ -34,6 +34,9 @@ class PlayedRunner:
     embedded: list[list[list[int]]] = field(default_factory=list)
     stalls: bool = False
     closed: int = 0
+    vocabulary: int = 2**31
+    longest: int = 0
+    """Characters of the longest text that was to become tokens."""
     memory: int = 5
 
     async def start(self) -> None:
@@ -48,20 +51,23 @@ class PlayedRunner:
         return Prompt(text, await self.tokenize(text), tuple(messages))
 
     async def tokenize(self, text: str, *, special: bool = True) -> list[int]:
+        self.longest = max(self.longest, len(text))
         return [len(word) for word in text.split()]
 
     async def detokenize(self, tokens: Sequence[int]) -> str:
+        if any(token >= self.vocabulary for token in tokens):
+            raise Refused(500, "vector::_M_range_check")
         return "".join("x" * token + " " for token in tokens)
 
     async def embed(self, inputs: Sequence[Sequence[int]]) -> list[list[float]]:
         self.embedded.append([list(tokens) for tokens in inputs])
         return [[0.6, 0.8 - index, 0.0] for index in range(len(inputs))]
 
-    async def generate(self, body: bytes, *, alternatives: int = 0) -> AsyncGenerator[Event]:
+    async def generate(self, body: bytes, tokens: Sequence[int], *, alternatives: int = 0) -> AsyncGenerator[Event]:
         async for event in self._play(body):
             yield event
 
-    async def chat(self, body: bytes, reader: object) -> AsyncGenerator[Event]:
+    async def chat(self, body: bytes, tokens: Sequence[int], reader: object) -> AsyncGenerator[Event]:
         async for event in self._play(body):
             yield event
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.engine.calls import CLOSING, OPENING, CallReader, call_grammar, read_calls
+from appliance.engine.gbnf import MAX_CHARACTERS
 from appliance.engine.llama import End, Event, Piece, TokenChance
 from appliance.engine.tools import Tool, ToolCall
 from tests.engine.gbnf_reader import Reader
@@ -81,11 +82,45 @@ def test_what_an_answer_holds(answer: str, text: str, calls: list[ToolCall]):
         "<tool_call>\n[1]\n</tool_call>",
         "<tool_call>` is how a call begins.",
         "text and <tool_call> more",
+        PARIS.replace(CLOSING, "and more"),
+        PARIS.replace("\n</", "}\n</"),
+        '<tool_call>{"name": "get_weather, "arguments": {"city": "Paris"}}</tool_call>',
     ],
 )
 def test_what_is_no_call_is_text_to_the_letter(answer: str):
     assert read([answer]) == (answer, [])
     assert read(answer) == (answer, [])
+
+
+INSIDE = Tool("a</tool_call>", "", {"type": "object", "properties": {"t": {"type": "string"}}})
+
+
+@pytest.mark.parametrize("inside", [CLOSING, OPENING, "}}\n" + CLOSING, '\\"}' + CLOSING, "{[", OPENING + CLOSING])
+@pytest.mark.parametrize("name", ["get_weather", INSIDE.name])
+def test_a_call_ends_where_its_object_does_and_not_inside_of_a_string(inside: str, name: str):
+    body = json.dumps({"name": name, "arguments": {"city": inside, "t": inside}})
+    answer = f"Look.{OPENING}\n{body}\n{CLOSING} Done."
+    for pieces in ([answer], answer, [answer[:40], answer[40:]]):
+        calls = CallReader([WEATHER, INSIDE], lambda: "id0", bare=False)
+        events = [event for piece in pieces for event in calls.feed(Piece(piece))] + calls.finish()
+        assert [event for event in events if isinstance(event, ToolCall)] == [call(name, city=inside, t=inside)]
+        assert "".join(event.text for event in events if isinstance(event, Piece)) == "Look. Done."
+
+
+def test_the_grammar_allows_it():
+    assert grammar(INSIDE).accepts(
+        f'{OPENING}\n{{"name": "a</tool_call>", "arguments": {{"t": "x{CLOSING}"}}}}\n{CLOSING}'
+    )
+
+
+def test_a_call_that_is_cut_off_in_its_closing_is_one():
+    assert read([PARIS[:-5]]) == read(PARIS[:-5]) == ("", [call("get_weather", city="Paris")])
+
+
+def test_a_call_nested_too_deeply_for_an_answer_is_text():
+    deep = "[" * 250 + "]" * 250
+    answer = f'{OPENING}{{"name": "get_weather", "arguments": {{"city": {deep}}}}}{CLOSING}'
+    assert read([answer]) == (answer, [])
 
 
 @given(
@@ -254,6 +289,28 @@ def test_a_schema_beyond_grammar_does_not_stop_the_tool():
     assert not lenient.accepts('<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>')
 
 
+def branching(levels: int) -> dict[str, object]:
+    schema: dict[str, object] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "anyOf": [{"title": "a"}, {"title": "b"}, {}], "properties": {"a": schema}}
+    return schema
+
+
+@pytest.mark.parametrize("levels", [10, 22])
+def test_a_schema_that_means_endless_work_takes_any_object_and_leaves_the_other_tools_alone(levels: int):
+    lenient = grammar(Tool("f", "", branching(levels)), WEATHER)
+    assert lenient.accepts('<tool_call>{"name": "f", "arguments": {"b": 1}}</tool_call>')
+    assert not lenient.accepts('<tool_call>{"name": "get_weather", "arguments": {"b": 1}}</tool_call>')
+    assert not lenient.accepts('<tool_call>{"name": "f", "arguments": 3}</tool_call>')
+
+
+def test_schemas_that_are_too_large_together_are_left_out_from_where_they_are():
+    properties = {f"p{number}": {"enum": [number]} for number in range(1000)}
+    large = [Tool(f"t{number}", "", {"properties": properties, "required": sorted(properties)}) for number in range(3)]
+    assert len(grammar(*large).text) < 2 * MAX_CHARACTERS
+    assert not grammar(*large).accepts('<tool_call>{"name": "t0", "arguments": {}}</tool_call>')
+    assert grammar(*large).accepts('<tool_call>{"name": "t2", "arguments": {}}</tool_call>')
+
+
 def test_tools_without_end_have_no_grammar():
-    properties = {f"p{number}": {"enum": [number]} for number in range(3000)}
-    assert call_grammar([Tool(f"t{n}", "", {"properties": properties}) for n in range(3)] * 3000) is None
+    assert call_grammar([Tool(f"t{number}", "", {}) for number in range(9000)]) is None

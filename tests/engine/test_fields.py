@@ -34,6 +34,12 @@ def test_what_is_no_object(body: bytes, sentence: str):
     assert refusal(body) == sentence
 
 
+@pytest.mark.parametrize("levels", [255, 500, 1000])
+def test_what_is_nested_deeper_than_it_could_be_passed_on_is_refused(levels: int):
+    body = b'{"format":' * levels + b"1" + b"}" * levels
+    assert refusal(body) == "invalid JSON: it is nested too deeply"
+
+
 @pytest.mark.parametrize("body", [b'{"model" 1}', b'{"a":"\xff"}', b"[" * 5000, b'{"a": 1e999}'])
 def test_bad_json_is_not_repeated_to_the_caller(body: bytes):
     sentence = refusal(body)

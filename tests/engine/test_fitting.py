@@ -1,12 +1,14 @@
 """What goes when a conversation is too long. One word is one token here."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.engine.fitting import fit, without_oldest
+from appliance.engine.aside import LARGE
+from appliance.engine.fitting import Least, fit, without_oldest
 from appliance.engine.llama import Prompt
 from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
@@ -14,6 +16,10 @@ from appliance.engine.requests import Message
 
 def says(role: str, words: int) -> Message:
     return Message(role, " ".join("w" for _ in range(words)))
+
+
+NOTHING = Least(lambda _: 0)
+"""Nothing is known of how many tokens a message has."""
 
 
 class Template:
@@ -30,7 +36,7 @@ class Template:
 
 
 async def fitted(messages: Sequence[Message], limit: int, *, truncate: bool = True) -> list[int]:
-    prompt = await fit(messages, limit, truncate=truncate, render=Template(messages))
+    prompt = await fit(messages, limit, truncate=truncate, render=Template(messages), least=NOTHING)
     assert len(prompt.messages) == len(set(prompt.tokens))
     return prompt.tokens
 
@@ -81,16 +87,59 @@ CONVERSATIONS = st.lists(
 )
 
 
-@given(messages=CONVERSATIONS, limit=st.integers(1, 60))
-async def test_the_fewest_messages_go_and_never_the_last(messages: list[Message], limit: int):
+@given(messages=CONVERSATIONS, limit=st.integers(1, 60), known=st.integers(0, 10))
+async def test_the_fewest_messages_go_and_never_the_last(messages: list[Message], limit: int, known: int):
+    """Whatever is known beforehand of the number of tokens, which large conversations are held against first."""
+    messages = [replace(message, content=message.content + " " * LARGE) for message in messages]
     render = Template(messages)
     lengths = [len((await render(without_oldest(messages, count))).tokens) for count in range(len(messages))]
     render.calls = 0
     try:
-        tokens = (await fit(messages, limit, truncate=True, render=render)).tokens
+        least = Least(lambda message: min(known, 1 + len(message.content.split())))
+        tokens = (await fit(messages, limit, truncate=True, render=render, least=least)).tokens
     except Refused:
         assert all(length >= limit for length in lengths)
     else:
         assert len(tokens) == next(length for length in lengths if length < limit)
         assert tokens[-1] == len(messages) - 1
     assert render.calls <= 2 + len(messages).bit_length()
+
+
+class Seen(Template):
+    """Remembers the most messages that it was given at once."""
+
+    most = 0
+
+    async def __call__(self, messages: Sequence[Message]) -> Prompt:
+        self.most = max(self.most, len(messages))
+        return await super().__call__(messages)
+
+
+ONE_EACH = Least(lambda _: 1)
+
+
+async def test_what_is_surely_too_long_is_not_rendered():
+    messages = [says("user", 0)] * 5000
+    render = Seen(messages)
+    with pytest.raises(Refused, match=r"request \(5000 tokens\).*\(100 tokens\)"):
+        await fit(messages, 100, truncate=False, render=render, least=ONE_EACH)
+    with pytest.raises(Refused, match=r"request \(101 tokens\)"):
+        await fit(messages, 100, truncate=True, render=render, least=Least(lambda _: 1, beside=100))
+    assert render.calls == 0
+
+
+async def test_old_messages_that_surely_go_are_not_rendered():
+    messages = [says("system", 0), *([says("user", 0)] * 5000)]
+    render = Seen(messages)
+    prompt = await fit(messages, 100, truncate=True, render=render, least=ONE_EACH)
+    assert len(prompt.messages) == 99
+    assert prompt.messages[0].role == "system"
+    assert render.most == 99
+
+
+async def test_system_messages_that_are_surely_too_many_are_refused():
+    messages = [says("system", 0)] * 5000
+    render = Seen(messages)
+    with pytest.raises(Refused, match=r"request \(5000 tokens\)"):
+        await fit(messages, 100, truncate=True, render=render, least=ONE_EACH)
+    assert render.calls == 0

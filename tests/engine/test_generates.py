@@ -51,6 +51,28 @@ async def test_an_earlier_exchange_stands_before_the_prompt(desk: Desk):
     assert desk.runner.bodies[-1]["prompt"] == [4, 2, 3]
 
 
+@pytest.mark.parametrize("context", [[-1], [2**31], [10**18], [1, 7]])
+async def test_tokens_that_the_model_does_not_have(desk: Desk, context: list[int]):
+    desk.runner.vocabulary = 7
+    status, text = await desk.send(prompt="now", context=context, stream=False)
+    assert (status, text) == (400, "context holds a token that the model does not have")
+
+
+async def test_an_earlier_exchange_that_is_too_long_is_not_looked_at(desk: Desk):
+    desk.runner.vocabulary = 0
+    status, text = await desk.send(prompt="now", context=[1] * CONTEXT)
+    assert status == 400
+    assert f'"n_prompt_tokens":{CONTEXT},"n_ctx":{CONTEXT}' in text
+
+
+async def test_a_prompt_that_is_surely_too_long_is_not_tokenized(desk: Desk):
+    for raw in (True, False):
+        status, text = await desk.send(prompt="w" * 2**17, raw=raw)
+        assert status == 400
+        assert "exceed_context_size_error" in text
+    assert desk.runner.longest == 0
+
+
 async def test_a_format(desk: Desk):
     desk.runner.script = [END]
     await desk.send(prompt="now", format="json")

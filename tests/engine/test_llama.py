@@ -13,8 +13,10 @@ from appliance.engine.llama import (
     completion_body,
     detokenize_body,
     embeddings_body,
+    in_slot,
     parse_embeddings,
     parse_event,
+    prompt_body,
     refused,
     template_body,
     tokenize_body,
@@ -53,9 +55,9 @@ def test_the_models_own_ceiling_holds_where_the_request_sets_none():
     assert body(Options(num_predict=MAX_INT), ceiling=50)["n_predict"] == 97
 
 
-def test_stops_of_the_model_count_unless_the_request_has_some():
+def test_stops_of_the_model_count_beside_those_of_the_request():
     assert body()["stop"] == ["<|im_end|>"]
-    assert body(Options(stop=("", "x")))["stop"] == ["x"]
+    assert body(Options(stop=("", "x")))["stop"] == ["x", "<|im_end|>"]
     assert body(Options(stop=("x",)))["preserved_tokens"] == ["<|im_end|>"]
 
 
@@ -104,6 +106,19 @@ def test_tools_and_calls_and_results_in_openais_shape():
             {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
         ],
     }
+
+
+def test_a_prompt_without_an_answer():
+    sent = json.loads(prompt_body([1, 2]))
+    assert (sent["prompt"], sent["n_predict"], sent["cache_prompt"]) == ([1, 2], 0, True)
+
+
+def test_a_body_for_one_slot_is_the_same_else():
+    assert json.loads(in_slot(b'{"a":1}', 3)) == {"id_slot": 3, "a": 1}
+
+
+def test_an_end_after_a_prompt_that_was_read_in_parts():
+    assert End("stop", "", 1, 10, 1, 5).after(7) == End("stop", "", 1, 17, 1, 5)
 
 
 def test_embeddings_come_in_the_order_of_the_inputs():

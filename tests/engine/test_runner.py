@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 
 from appliance.engine.calls import call_grammar
+from appliance.engine.floors import BUNDLED_FLOOR
 from appliance.engine.formats import grammar_of
 from appliance.engine.gbnf import Grammar
 from appliance.engine.llama import End, Event, Piece, RunnerFailed, completion_body
@@ -21,7 +22,7 @@ from appliance.engine.models import load_embedding_model, load_model
 from appliance.engine.options import Options
 from appliance.engine.refusal import Refused
 from appliance.engine.requests import Message
-from appliance.engine.runner import Runner, RunnerSettings
+from appliance.engine.runner import LARGE_BODY, Runner, RunnerSettings
 from appliance.engine.tools import Tool, ToolCall
 from appliance.errors import EngineError
 from tests.engine.live import is_running, runners_of
@@ -49,7 +50,7 @@ async def answer(
 ) -> list[Event]:
     tokens = (await runner.render(messages)).tokens
     body = completion_body(tokens, options, limit=limit, stops=(), ceiling=None, alternatives=None, grammar=grammar)
-    async with aclosing(runner.generate(body)) as events:
+    async with aclosing(runner.generate(body, tokens)) as events:
         return [event async for event in events]
 
 
@@ -93,6 +94,13 @@ SCHEMAS = [
     {"type": "string", "minLength": 5, "maxLength": 4096},
     {"type": "array", "items": {"type": "string", "maxLength": 4096}, "maxItems": 4096},
     {"type": "object", "properties": {"a": {"enum": ['q"\\', "é\n", 1.5, None]}, "b": {}}},
+    {"type": "string", "minLength": 2000},
+    {"type": "string", "minLength": 1999, "maxLength": 2000},
+    {"type": "string", "maxLength": 1_000_000},
+    {"type": "array", "items": {"enum": [1, 12, 123]}, "minItems": 2000, "maxItems": 100_000},
+    {"type": "array", "items": {"type": "array", "maxItems": 5000, "items": {"minLength": 2500}}, "maxItems": 5000},
+    {"type": "array", "prefixItems": [{"const": 1}], "items": {"const": 2}, "minItems": 3000, "maxItems": 9000},
+    {"enum": [f"value-{number}" for number in range(8000)]},
     {"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"},
     *(
         {"type": "string", "format": form}
@@ -126,7 +134,7 @@ async def test_llama_cpps_own_chat_finds_the_calls(needs_llama: None):
         prompt = await runner.render([asked[0], told[0], asked[1], told[1], asked[2], told[2], asked[3]], [WEATHER])
         for most, found in ((60, ToolCall("get_weather", {"city": "Paris"}, "id", 0)), (16, None)):
             body = chat_body(prompt, [WEATHER], Options(temperature=0, num_predict=most), limit=512, ceiling=None)
-            async with aclosing(runner.chat(body, ChatReader(lambda: "id"))) as events:
+            async with aclosing(runner.chat(body, prompt.tokens, ChatReader(lambda: "id"))) as events:
                 *said, end = [event async for event in events]
             assert isinstance(end, End)
             assert (end.prompt_tokens, end.reason) == (len(prompt.tokens), "stop" if found else "length")
@@ -176,9 +184,89 @@ async def test_a_third_call_waits_for_one_of_two_slots(runner: Runner):
         assert isinstance((await asyncio.wait_for(third, 10))[-1], End)
 
 
+class Counted(Runner):
+    """Counts what it asks of llama.cpp."""
+
+    batches = 0
+
+    def _post(self, path: str, body: bytes):
+        self.batches += path == "/completion"
+        return super()._post(path, body)
+
+
+async def test_a_small_call_is_answered_while_a_long_prompt_is_read(needs_llama: None):
+    runner = Counted(load_model(None), replace(SETTINGS, context=2048))
+    await runner.start()
+    try:
+        done: list[str] = []
+
+        async def call(name: str, text: str) -> list[Event]:
+            events = await answer(runner, Options(num_predict=2), [Message("user", text)], limit=2048)
+            done.append(name)
+            return events
+
+        alone = await call("alone", LONG)
+        await runner.stop()
+        await runner.start()
+        before = runner.batches
+        long = asyncio.create_task(call("long", LONG))
+        await until(lambda: runner.batches > before)
+        await call("small", "What is a cat?")
+        among = await long
+        assert done == ["alone", "small", "long"]
+        assert isinstance(alone[-1], End)
+        assert isinstance(among[-1], End)
+        assert among[-1].prompt_tokens == alone[-1].prompt_tokens > 1000
+    finally:
+        await runner.stop()
+
+
+async def test_a_conversation_that_goes_on_is_not_read_again(runner: Runner):
+    asked = [Message("user", "word " * 300)]
+    first = await answer(runner, Options(num_predict=20, temperature=0), asked)
+    said = Message("assistant", text_of(first))
+    second = await answer(runner, Options(num_predict=1), [*asked, said, Message("user", "Go on.")])
+    assert isinstance(first[-1], End)
+    assert isinstance(second[-1], End)
+    assert second[-1].prompt_tokens > first[-1].prompt_tokens
+    assert second[-1].prompt_ns < first[-1].prompt_ns / 2
+
+
+async def test_large_questions_are_asked_one_at_a_time_and_small_ones_get_through(runner: Runner):
+    large = "word " * LARGE_BODY
+    done: list[str] = []
+
+    async def ask(name: str, text: str) -> None:
+        await runner.tokenize(text)
+        done.append(name)
+
+    asked = [asyncio.create_task(ask("large", large)) for _ in range(12)]
+    await asyncio.sleep(0)
+    asked[3].cancel()
+    await ask("small", "Hi")
+    await asyncio.wait(asked)
+    assert done.index("small") < 3
+    assert done.count("large") == 11
+
+
+async def test_who_leaves_a_large_question_keeps_its_place_until_it_is_done(runner: Runner):
+    left = asyncio.create_task(runner.tokenize("word " * LARGE_BODY))
+    await until(lambda: runner.busy)
+    left.cancel()
+    await asyncio.wait([left])
+    assert left.cancelled()
+    assert runner.busy
+    assert len(await runner.tokenize("word " * LARGE_BODY)) > LARGE_BODY
+    await until(lambda: not runner.busy)
+
+
+LONG = "The river runs along the old road. " * 200
+
+
 async def _endless(runner: Runner):
     tokens = (await runner.render([Message("user", "Tell a long story")])).tokens
-    return runner.generate(completion_body(tokens, Options(), limit=512, stops=(), ceiling=None, alternatives=None))
+    body = completion_body(tokens, Options(), limit=512, stops=(), ceiling=None, alternatives=None)
+    return runner.generate(body, tokens)
 
 
 async def test_nothing_is_asked_of_a_runner_that_is_not_there(needs_llama: None):
@@ -259,6 +347,29 @@ class TestWhatItAnswers:
         hi = (await shared.render(HI)).tokens
         assert plain[:7] == hi[:7]
         assert plain[-3:] == hi[-3:]  # a new turn of the assistant
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "\n",
+            "a b  c\n\nd",
+            "#" * 500,
+            " " * 500,
+            "\n" + " " * 300,
+            "<|im_end|>" * 50,
+            "é\u00a0\u2003ü",
+            "a\x1cb",
+        ],
+    )
+    async def test_there_are_never_fewer_tokens_than_the_fewest(self, shared: Runner, text: str):
+        assert BUNDLED_FLOOR.of_text(text) <= len(await shared.tokenize(text))
+        calls = (ToolCall("f", {"a": text, "n": [1e22, 0.5]}),)
+        talk = [Message(role, text, calls) for role in ("", "user", "assistant", "tool", "user")]
+        least = sum(map(BUNDLED_FLOOR.of_message, talk)) + BUNDLED_FLOOR.of_tools([WEATHER], talk)
+        assert least <= len((await shared.render(talk, [WEATHER])).tokens)
+        empty = [Message("", text)] * 50
+        assert sum(map(BUNDLED_FLOOR.of_message, empty)) <= len((await shared.render(empty)).tokens)
 
     async def test_text_and_tokens(self, shared: Runner):
         tokens = await shared.tokenize("Hello there, été")

@@ -4,6 +4,7 @@ import pytest
 
 from appliance.engine.schema_words import (
     MAX_COUNT,
+    MAX_REFERENCE,
     Inexpressible,
     bounds,
     checked,
@@ -22,6 +23,10 @@ def why(call: object, *arguments: object, **named: object) -> str:
     with pytest.raises(Inexpressible) as caught:
         call(*arguments, **named)
     return str(caught.value)
+
+
+def free(_: int) -> None:
+    """Work without end."""
 
 
 def test_only_what_constrains_is_kept():
@@ -88,6 +93,15 @@ def test_references_that_lead_nowhere(reference: object):
     assert "refers to" in why(resolve, DOCUMENT, reference, "#")
 
 
+@pytest.mark.parametrize("digits", [9, 10, 900])
+def test_a_place_in_a_list_that_is_no_number_leads_nowhere(digits: int):
+    assert "refers to" in why(resolve, {"a": [{}]}, "#/a/" + "9" * digits, "#")
+
+
+def test_a_reference_is_short():
+    assert '"$ref" of more than' in why(resolve, {"a": [{}]}, "#/a/" + "9" * MAX_REFERENCE, "#")
+
+
 def test_all_parts_of_an_all_of_count():
     whole = merged(
         {
@@ -101,6 +115,7 @@ def test_all_parts_of_an_all_of_count():
         },
         {"$defs": {"b": {"properties": {"b": {}}, "required": ["b"]}}},
         "#",
+        free,
     )
     assert whole == {
         "type": "object",
@@ -111,7 +126,10 @@ def test_all_parts_of_an_all_of_count():
 
 def test_a_reference_with_something_beside_it_is_both():
     part = {"$ref": "#/$defs/s", "minLength": 2}
-    assert merged({"allOf": [part]}, {"$defs": {"s": {"type": "string"}}}, "#") == {"type": "string", "minLength": 2}
+    assert merged({"allOf": [part]}, {"$defs": {"s": {"type": "string"}}}, "#", free) == {
+        "type": "string",
+        "minLength": 2,
+    }
 
 
 @pytest.mark.parametrize(
@@ -125,12 +143,30 @@ def test_a_reference_with_something_beside_it_is_both():
     ],
 )
 def test_an_all_of_that_cannot_be_one_schema(parts: list[object], sentence: str):
-    assert sentence in why(merged, {"allOf": parts}, {}, "#")
+    assert sentence in why(merged, {"allOf": parts}, {}, "#", free)
+
+
+def test_true_is_not_one():
+    assert 'sets "const" twice' in why(merged, {"allOf": [{"const": 1}, {"const": True}]}, {}, "#", free)
+
+
+def test_what_is_required_is_listed_once():
+    document = {"$defs": {"a": {"required": ["x", "y"]}}}
+    assert merged({"allOf": [{"$ref": "#/$defs/a"}] * 3}, document, "#", free) == {"required": ["x", "y"]}
+
+
+def test_a_merger_counts_its_work():
+    spent: list[int] = []
+    levels = 10
+    document = {"$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}}
+    document["$defs"][f"d{levels}"] = {"type": "object"}
+    merged({"allOf": [{"$ref": "#/$defs/d0"}]}, document, "#", spent.append)
+    assert sum(spent) > 2**levels
 
 
 def test_an_all_of_that_goes_round_in_a_circle():
     document = {"allOf": [{"$ref": "#"}]}
-    assert "refers to itself" in why(merged, document, document, "#")
+    assert "refers to itself" in why(merged, document, document, "#", free)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from appliance.engine.gbnf import PRETTY_SPACE, Rules
+from appliance.engine.gbnf import MAX_STEPS, PRETTY_SPACE, Rules, TooLarge
 from appliance.engine.schema_words import Inexpressible
 from appliance.engine.schemas import SchemaWriter
 from tests.engine.gbnf_reader import Reader
@@ -91,6 +91,10 @@ SCHEMAS: dict[str, Any] = {
     "several types": {"type": ["integer", "null", "string"], "minimum": 3, "maxLength": 2},
     "enum of one type": {"type": "string", "enum": ["a", 1, "b", None]},
     "const and enum": {"const": 2, "enum": [1, 2]},
+    "enum with bounds": {"enum": ["a", "abc", 1, 7], "maxLength": 2, "minimum": 5},
+    "enum in parts": {"allOf": [{"enum": [1, 2, 3]}, {"minimum": 2}]},
+    "long": {"type": "string", "minLength": 1002, "maxLength": 5000},
+    "many": {"type": "array", "items": {"const": 1}, "minItems": 2500, "maxItems": 2501},
     "nested const": {"const": {"a": [1, "é", None]}},
     "fraction": {"type": "number", "minimum": 0, "maximum": 1},
     "exclusive": {"type": "integer", "exclusiveMinimum": 9, "exclusiveMaximum": 12},
@@ -161,6 +165,13 @@ def test_nothing_after_the_end():
         ({"enum": []}, "# allows no value"),
         ({"enum": ["a"], "type": "integer"}, "# allows no value"),
         ({"const": 1, "enum": [2]}, "# allows no value"),
+        ({"const": True, "enum": [1]}, "# allows no value"),
+        ({"properties": {"a": {"const": "abc", "maxLength": 2}}}, "#/properties/a allows no value"),
+        ({"enum": [{}], "required": [], "properties": {}}, '# lists values and uses "properties"'),
+        ({"type": "string", "maxLength": 10**9}, '# sets "maxLength" to more than'),
+        ({"items": [{}], "$ref": "#/items/" + "9" * 5000}, 'has a "$ref" of more than'),
+        ({"items": [{}], "$ref": "#/items/" + "9" * 500}, "which is not there"),
+        ({"$ref": {"a": 1}}, "# refers to something outside"),
         ({"minItems": 3, "maxItems": 2, "type": "array"}, "# allows no value"),
         ({"minLength": 3, "maxLength": 2, "type": "string"}, "# allows no value"),
         ({"prefixItems": [{}], "items": False, "minItems": 2}, "# allows no value"),
@@ -194,6 +205,71 @@ def test_a_schema_that_is_too_large():
     branch = {"$ref": "#/$defs/t", "title": "t", "maxLength": 3}  # unrolled, since it is not the reference alone
     tree = {"$defs": {"t": {"properties": {"l": branch, "r": branch}}}, "$ref": "#/$defs/t"}
     assert "too" in refusal(tree)
+
+
+def branching(levels: int, branches: int) -> dict[str, Any]:
+    """A small schema that means `branches ** levels` of them."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        alternatives = [{"description": str(number)} for number in range(branches)]
+        schema = {"type": "object", "anyOf": alternatives, "properties": {"a": schema}}
+    return schema
+
+
+def tripled(levels: int) -> dict[str, Any]:
+    schemas: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 3} for n in range(levels)}
+    schemas[f"d{levels}"] = {"type": "object"}
+    return {"$ref": "#/$defs/d0", "$defs": schemas}
+
+
+def crossed(levels: int) -> dict[str, Any]:
+    """Alternatives of alternatives, of which all are open at once."""
+    schemas: dict[str, Any] = {
+        f"d{n}": {"anyOf": [{"properties": {"a": {"$ref": f"#/$defs/d{n + 1}"}}, "required": ["a"]}] * 10}
+        for n in range(levels)
+    }
+    schemas[f"d{levels}"] = {"type": "object"}
+    return {"$ref": "#/$defs/d0", "$defs": schemas}
+
+
+ENDLESS = [branching(22, 3), branching(10, 2), branching(6, 8), tripled(12), tripled(15), crossed(5)]
+
+
+@pytest.mark.parametrize("lenient", [True, False])
+@pytest.mark.parametrize("schema", ENDLESS)
+def test_a_small_schema_that_means_endless_work_ends(schema: dict[str, Any], lenient: bool):
+    rules = CountedRules()
+    with pytest.raises(
+        TooLarge if lenient else Inexpressible, match=None if lenient else "^#.* (too large|too deeply)"
+    ):
+        SchemaWriter(rules, schema, lenient=lenient).write(schema)
+    assert rules.calls <= MAX_STEPS + 1
+
+
+class CountedRules(Rules):
+    def __init__(self) -> None:
+        super().__init__(PRETTY_SPACE)
+        self.calls = 0
+
+    def spend(self, steps: int) -> None:
+        self.calls += 1
+        super().spend(steps)
+
+
+@pytest.mark.parametrize(("levels", "branches"), [(3, 3), (2, 5)])
+def test_alternatives_of_alternatives_that_are_few_are_written(levels: int, branches: int):
+    check(branching(levels, branches), 5)
+
+
+def test_many_members_may_share_a_bound():
+    properties = {f"p{number}": {"type": "string", "maxLength": 900} for number in range(400)}
+    assert reader({"properties": properties, "required": sorted(properties)}).rules
+
+
+def test_a_place_that_may_refer_to_itself_is_known_after_one_that_could_not_be_expressed():
+    schema = {"properties": {"a": {"items": {"pattern": "x"}}, "b": {"anyOf": [{"$ref": "#/properties/b"}, {}]}}}
+    grammar = reader(schema, lenient=True)
+    assert grammar.accepts('{"b": 1}')  # and is no rule that begins with itself
 
 
 def test_where_it_is_lenient_what_cannot_be_expressed_is_any_value():

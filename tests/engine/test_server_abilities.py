@@ -45,6 +45,88 @@ class TestFormat:
         reply = engine.send("POST", "/api/generate", asked)
         assert json.loads(reply.json["response"]) in ("yes", "no")
 
+    def test_a_stop_of_the_request_leaves_the_end_of_a_turn_out_of_the_text(self, engine: Engine):
+        for prompt in ("Paris", "Berlin"):
+            reply = engine.chat(prompt, format=SHAPE, options={"stop": ["zebra"], "temperature": 0, "num_predict": 200})
+            assert list(json.loads(reply.json["message"]["content"])) == ["city", "capital"]
+            assert reply.json["done_reason"] == "stop"
+
+    def test_a_wide_choice_is_quick_and_holds(self, engine: Engine):
+        values = [f"value-{number}" for number in range(8000)]
+        reply = engine.chat("Choose one.", format={"enum": values}, options={"temperature": 2})
+        assert json.loads(reply.json["message"]["content"]) in values
+        assert reply.json["eval_duration"] < 10e9  # one token took 0.8 s when each value was open for itself
+
+
+def nested(levels: int) -> dict[str, object]:
+    value: dict[str, object] = {"type": "string"}
+    for _ in range(levels):
+        value = {"type": "array", "items": value}
+    return value
+
+
+def branching(levels: int, branches: int) -> dict[str, object]:
+    """A small schema that means `branches ** levels` of them."""
+    schema: dict[str, object] = {"type": "string"}
+    for _ in range(levels):
+        alternatives = [{"description": str(number)} for number in range(branches)]
+        schema = {"type": "object", "anyOf": alternatives, "properties": {"a": schema}}
+    return schema
+
+
+def tool(parameters: object) -> list[object]:
+    return [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+
+
+class TestWhatWouldNotEnd:
+    """Small requests that mean a great deal of work are refused or made smaller, and others are answered meanwhile."""
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"format": nested(300)},
+            {"tools": tool(nested(300))},
+            {
+                "messages": [
+                    {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": nested(300)}}]}
+                ]
+            },
+            {"format": {"$ref": "#/a/" + "9" * 5000, "a": [1]}},
+            {"format": branching(22, 3)},
+            {"format": branching(10, 2)},
+            {"format": {"enum": [chr(0x4E00 + number) for number in range(8000)]}},
+            {"messages": [{"role": "user", "content": "a"}] * 29_000, "truncate": False},
+            {"messages": [{"role": "user", "content": "<|im_end|>" * 200_000}]},
+        ],
+    )
+    def test_it_is_refused_in_words(self, engine: Engine, fields: dict[str, object]):
+        reply = engine.chat(**fields)
+        assert reply.status == 400
+        assert "internal" not in reply.json["error"]
+
+    @pytest.mark.parametrize("schema", [branching(22, 3), branching(10, 2)])
+    def test_a_tool_with_such_a_schema_can_still_be_called(self, engine: Engine, schema: object):
+        assert engine.chat("Hi", tools=tool(schema), options={"num_predict": 2}).status == 200
+
+    @pytest.mark.parametrize("context", [[-1], [49152], [2**40]])
+    def test_tokens_that_the_model_does_not_have(self, engine: Engine, context: list[int]):
+        asked = {"model": "smollm2", "prompt": "Hi", "context": context}
+        reply = engine.send("POST", "/api/generate", asked)
+        assert (reply.status, reply.json["error"]) == (400, "context holds a token that the model does not have")
+
+    def test_old_messages_go_before_anything_large_is_looked_at(self, engine: Engine):
+        talk = [{"role": "user", "content": "a"}] * 29_000
+        reply = engine.chat(messages=talk, options={"num_predict": 1, "num_ctx": 128})
+        assert reply.status == 200
+        assert 100 < reply.json["prompt_eval_count"] < 128
+
+    def test_others_are_answered_meanwhile(self, engine: Engine):
+        with ThreadPoolExecutor(12) as pool:
+            heavy = [pool.submit(engine.chat, format=branching(9, 3)) for _ in range(10)]
+            for path in ("/api/version", "/api/tags", "/api/ps"):
+                assert engine.send("GET", path).status == 200
+            assert {call.result().status for call in heavy} == {400}
+
 
 WEATHER = {
     "type": "function",
@@ -58,7 +140,8 @@ COLD = {"temperature": 0, "num_predict": 100}
 
 
 class TestTools:
-    def test_two_steps(self, engine: Engine):
+    def test_two_steps(self, own_engine: Callable[..., Engine]):
+        engine = own_engine()  # so small a model's words depend on what other calls left in llama.cpp's memory
         question = {"role": "user", "content": "What is the weather in Paris?"}
         message = engine.chat(messages=[question], tools=[WEATHER], options=COLD).json["message"]
         (call,) = message["tool_calls"]
