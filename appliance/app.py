@@ -1,5 +1,6 @@
 """The composition root: the only place that builds the daemon's parts and hands them to each other."""
 
+import asyncio
 import logging
 import secrets
 import time
@@ -13,16 +14,18 @@ from starlette.types import ASGIApp
 
 from appliance import DISTRIBUTION
 from appliance.admin import api
+from appliance.admin.provider_checker import ProviderChecker
 from appliance.admin.service import Facts, Service
 from appliance.admin.service import Parts as AdminParts
 from appliance.admin.shield_view import ShieldView
 from appliance.admin.views import ActivityView, MachineView, ProofView
 from appliance.calls.backlog import Backlog
-from appliance.calls.live_policy import LivePolicy
+from appliance.calls.external import Endpoints, ExternalLanes, opened_endpoints
+from appliance.calls.live_policy import LivePolicy, rules
 from appliance.calls.live_shield import LiveShield
 from appliance.calls.local import LocalLane
 from appliance.calls.pipeline import Parts, Pipeline
-from appliance.calls.policy import Policy, active_provider
+from appliance.calls.policy import LOCAL_PROVIDER, Policy, active_provider, full_model
 from appliance.calls.recovery import close_open_calls
 from appliance.cluster.contexts import Contexts
 from appliance.cluster.health import OllamaProber
@@ -37,8 +40,12 @@ from appliance.gateway.health import Health
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
 from appliance.ids import Ids
+from appliance.lanes import external_connections
 from appliance.lanes.connections import open_session
-from appliance.lanes.ollama import OllamaLane, Timeouts
+from appliance.lanes.external import ExternalLane
+from appliance.lanes.limits import Timeouts
+from appliance.lanes.ollama import OllamaLane
+from appliance.metering.prices import Prices, Rate
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
 from appliance.settings import Settings
@@ -82,6 +89,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
         notary, public_keys = await _prepare(database, sealer, ids)
 
         session = await stack.enter_async_context(open_session())
+        outside = await stack.enter_async_context(external_connections.open_session())
         registry = Registry(machines, OllamaProber(session))
         await registry.start()
         stack.push_async_callback(registry.stop)
@@ -96,15 +104,23 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
             random=secrets.token_bytes,
         )
 
+        endpoints = Endpoints()
+        reloading = asyncio.Lock()
+
         async def reload_live_settings() -> None:
-            policy.set_local_models(await database.read(live_settings.local_models))
-            mode = await database.read(live_settings.shield_mode) or settings.shield.mode
-            await shield.use(mode)
-            policy.set_shield_mode(mode)
+            async with reloading:  # so that what was read earlier never comes after what was read later
+                policy.set_local_models(await database.read(live_settings.local_models))
+                policy.set_rules(await database.read(rules))
+                endpoints.by_name = await database.read(lambda conn: opened_endpoints(conn, sealer))
+                mode = await database.read(live_settings.shield_mode) or settings.shield.mode
+                await shield.use(mode)
+                policy.set_shield_mode(mode)
 
         await reload_live_settings()
+        prices = Prices({(one.provider, one.model): Rate(*one.rate) for one in settings.prices.models}, clock)
         version = installed_version(DISTRIBUTION)
         limits = settings.timeouts
+        timeouts = Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)
         backlog = Backlog(database)
         stack.push_async_callback(backlog.stop)
         pipeline = Pipeline(
@@ -113,15 +129,24 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 database=database,
                 notary=notary,
                 policy=policy,
+                prices=prices,
                 local=LocalLane(
                     scheduler=Scheduler(registry.snapshot),
                     machines=registry,
                     contexts=Contexts(),
-                    lane=OllamaLane(session, Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)),
+                    lane=OllamaLane(session, timeouts),
                     monotonic=time.monotonic,
                     new_call_id=lambda: ids.new("call"),
                     draw_seed=lambda: secrets.randbelow(2**31),
                 ),
+                external=ExternalLanes(
+                    lane=ExternalLane(outside, timeouts),
+                    endpoints=endpoints,
+                    end_user_key=sealer.derived("end users"),
+                    monotonic=time.monotonic,
+                    new_call_id=lambda: ids.new("call"),
+                ),
+                shield=shield,
                 clock=clock,
                 ids=ids,
                 version=version,
@@ -137,9 +162,11 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 max_body_bytes=settings.gateway.max_body_mb * 1024 * 1024,
                 limit_seconds=limits.total + SLACK_SECONDS,
             ),
-            models=Models(auth, full_model=lambda: policy().local.for_tier("full"), created=int(started.timestamp())),
+            models=Models(
+                auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
+            ),
             proofs=Proofs(auth, database),
-            health=Health(database, drain, lambda: _lane_problem(policy(), registry.snapshot())),
+            health=Health(database, drain, lambda: _problem(policy(), registry.snapshot())),
         )
 
         def facts() -> Facts:
@@ -166,6 +193,10 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 shield=ShieldView(shield, settings.shield),
                 facts=facts,
                 changed=reload_live_settings,
+                sealer=sealer,
+                checker=ProviderChecker(outside),
+                policy=policy,
+                prices=prices,
             )
         )
         yield App(routes.build(families, ids), api.create_app(service), pipeline, drain, registry, public_keys)
@@ -181,6 +212,15 @@ async def _prepare(database: Database, sealer: Sealer, ids: Ids) -> tuple[Notary
     if recovered:
         _log.warning("%d calls that an earlier process left open are closed as failed", recovered)
     return notary, (await database.read(identity.public_keys)).to_json()
+
+
+def _problem(policy: Policy, machines: tuple[Machine, ...]) -> str | None:
+    """Why calls cannot be answered where they go; an external provider is not asked, and counts as well."""
+    if policy.active == LOCAL_PROVIDER:
+        return _lane_problem(policy, machines)
+    if full_model(policy) is None:
+        return f"the active provider {policy.active} is not configured"
+    return None
 
 
 def _lane_problem(policy: Policy, machines: tuple[Machine, ...]) -> str | None:

@@ -51,6 +51,8 @@ def parser() -> Parser:
         _command(group, f"{kind} list", f"List all {kind}s.")
     _shield(_group(_command(commands, "shield", "Say what the shield masks, and try it.", leaf=False)))
     _model(_group(_command(commands, "model", "Say which models the local lane uses.", leaf=False)))
+    _provider(_group(_command(commands, "provider", "Add, test and remove external providers.", leaf=False)))
+    _policy(_group(_command(commands, "policy", "Say which providers calls may reach.", leaf=False)))
     _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
     _command(commands, "version", "Print the version.")
     return top
@@ -125,6 +127,71 @@ def _shield(group: Any) -> None:
         required=True,
         help='read {"id", "text"} lines from standard input, write {"id", "spans"} lines',
     )
+
+
+def _provider(group: Any) -> None:
+    kinds = ("openai", "anthropic", "mistral", "openai-compatible")
+    add = _command(
+        group,
+        "provider add",
+        "Add an external provider, or change one: what is not given is kept, unless its kind or its URL changes.",
+    )
+    add.add_argument("name", metavar="NAME", help="what to call it: a-z, 0-9, dot, dash and underscore")
+    add.add_argument("--kind", choices=kinds, metavar="|".join(kinds), required=True, help="the dialect that it speaks")
+    add.add_argument(
+        "--base-url",
+        metavar="U",
+        help="where it is, with /v1 unless the kind is anthropic (the kind's own address; openai-compatible has none)",
+    )
+    add.add_argument("--key-stdin", action="store_true", help="read its key from standard input, or ask at a terminal")
+    add.add_argument("--full", metavar="M", help="its model for difficult calls; without one no call goes there")
+    add.add_argument("--fast", metavar="M", help="its model for short calls (the full model)")
+    add.add_argument("--key", "--api-key", action=_Refused, message=_NO_KEY)
+    _command(group, "provider list", "List the external providers, their models and what those cost.")
+    test = _command(
+        group, "provider test", "Make a trial call to a provider and say what is wrong. Exit code 1: it fails."
+    )
+    test.add_argument("name", metavar="NAME", help="its name")
+    remove = _command(group, "provider remove", "Forget a provider and its key, from the next call on.")
+    remove.add_argument("name", metavar="NAME", help="its name")
+
+
+def _policy(group: Any) -> None:
+    show = _command(group, "policy show", "Say who answers calls, what may leave and what is refused.")
+    allow = _command(
+        group, "policy allow", "Write the allow-list of a workspace: whom its calls may reach, best first."
+    )
+    allow.add_argument("names", metavar="NAME", nargs="+", help="providers, best first; ollama is your own machines")
+    clear = _command(group, "policy clear", "Take the allow-list of a workspace away.")
+    for command in (show, allow, clear):
+        command.add_argument("--workspace", metavar="W", help="the workspace (default)")
+    active = _command(group, "policy active", "Say where calls of workspaces without an allow-list go.")
+    active.add_argument("name", metavar="NAME", help="a provider; ollama is your own machines")
+    choices = {
+        "unscannable": "Say whether pictures and files, which cannot be scanned, may leave to an external provider.",
+        "sensitive-on-open": "Say whether sensitive calls may use machines that are known by their address only.",
+    }
+    for name, purpose in choices.items():
+        choice = _command(group, f"policy {name}", purpose)
+        choice.add_argument("value", choices=("refuse", "allow"), metavar="refuse|allow", help="for every workspace")
+        choice.add_argument("--workspace", action=_Refused, message=_EVERY_WORKSPACE)
+    active.add_argument("--workspace", action=_Refused, message=_ONE_ACTIVE)
+
+
+_NO_KEY = "a key does not go on the command line, where others see it and the shell keeps it; use --key-stdin"
+_EVERY_WORKSPACE = "it holds for every workspace"
+_ONE_ACTIVE = "there is one active provider for the installation; policy allow NAME --workspace W speaks for one"
+
+
+class _Refused(argparse.Action):
+    """An option that is natural to try and is not there: says why, and never what was given."""
+
+    def __init__(self, *, message: str, **given: Any) -> None:
+        super().__init__(**given, nargs="?", help=argparse.SUPPRESS)
+        self._message = message
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        parser.error(self._message)
 
 
 def _proof(group: Any) -> None:

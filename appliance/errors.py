@@ -12,6 +12,7 @@ SynapseError
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
+    ├── UnscannableContent                                         what may not leave
     │       └── ModelAbsent                                        of LocalLaneUnavailable: nobody has the model
     ├── ContextLengthExceeded, UpstreamFailed, UpstreamTimeout     what the model's side said
     └── StorageUnavailable                                         what we could not record
@@ -110,6 +111,12 @@ class ProviderNotAllowed(CallError):
     code = "provider_not_allowed"
 
 
+class UnscannableContent(CallError):
+    """The call holds what the shield cannot read, and would take it out of the building."""
+
+    code = "unscannable_content"
+
+
 class LocalLaneUnavailable(CallError):
     code = "local_lane_unavailable"
 
@@ -119,7 +126,15 @@ class ModelAbsent(LocalLaneUnavailable):
 
 
 class Overloaded(CallError):
+    """Too much to do. `retry_after`: seconds after which a provider wants to be asked again, None if it did not say."""
+
     code = "overloaded"
+
+    def __init__(
+        self, message: str, *, advice: str = "", param: str | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, advice=advice, param=param)
+        self.retry_after = retry_after
 
 
 class ContextLengthExceeded(CallError):

@@ -7,6 +7,7 @@ uses. Text that does not fit is handed on as text, so that `check` refuses it wi
 import ipaddress
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
@@ -178,6 +179,48 @@ class ListOf:
 
     def read(self, text: str) -> object:
         return [self.item.read(entry) for entry in text.split(",") if entry.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPrice:
+    """What a model costs here: `rate` is micro-dollars for a million tokens of prompt and of answer."""
+
+    provider: str
+    model: str
+    rate: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPrices:
+    @property
+    def allowed(self) -> str:
+        return (
+            "a list, each entry a provider, a slash, a model, and its dollars for a million tokens of prompt and for"
+            ' a million of answer, such as "openai/gpt-4o 2.50 10"; each model once'
+        )
+
+    def check(self, value: object) -> tuple[OwnPrice, ...]:
+        if not isinstance(value, list):
+            raise SettingValueError(shown(value))
+        prices: dict[tuple[str, str], OwnPrice] = {}
+        for entry in cast(list[object], value):
+            price = _own_price(entry)
+            if (price.provider, price.model) in prices:
+                raise SettingValueError(shown(entry))
+            prices[price.provider, price.model] = price
+        return tuple(prices.values())
+
+    def read(self, text: str) -> object:
+        return [entry.strip() for entry in text.split(",") if entry.strip()]
+
+
+def _own_price(entry: object) -> OwnPrice:
+    dollars = r"([0-9]{1,6}(?:\.[0-9]{1,6})?)"
+    found = re.fullmatch(rf"([a-z0-9._-]+)/(\S.*?)\s+{dollars}\s+{dollars}", entry) if isinstance(entry, str) else None
+    if found is None:
+        raise SettingValueError(shown(entry))
+    prompt, completion = (int(Decimal(amount) * 1_000_000) for amount in found.groups()[2:])
+    return OwnPrice(found[1], found[2], (prompt, completion))
 
 
 def shown(value: object) -> str:

@@ -25,6 +25,8 @@ from appliance.setting_rules import (
     Flag,
     Host,
     ListOf,
+    OwnPrice,
+    OwnPrices,
     Rule,
     Seconds,
     SettingValueError,
@@ -112,6 +114,11 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Prices:
+    models: Annotated[tuple[OwnPrice, ...], OwnPrices()] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     state_dir: Annotated[Path, AbsolutePath()]
     admin: Admin
@@ -124,6 +131,7 @@ class Settings:
     queue: Queue = field(default_factory=Queue)
     store: Store = field(default_factory=Store)
     retention: Retention = field(default_factory=Retention)
+    prices: Prices = field(default_factory=Prices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,15 @@
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from appliance.admin.client import Client
+from appliance.admin.policy_wire import NewProvider, Price
+from appliance.admin.wire import NewKey
 from appliance.app import running
 from appliance.errors import ConfigError, StateError
 from appliance.settings import load
+from appliance.store import live_settings
 from appliance.store.database import Database
 from tests.box import box
 from tests.upstreams.ollama import OllamaDouble
@@ -33,6 +38,68 @@ async def test_a_model_that_was_set_is_in_force_after_a_restart(tmp_path: Path, 
         assert (await first.chat()).json()["model"] == "two"
     async with box(tmp_path / "state", ollama.url) as second:
         assert (await second.chat()).json()["model"] == "two"
+
+
+async def test_a_policy_is_in_force_from_the_next_call_on_and_after_a_restart(tmp_path: Path, ollama: OllamaDouble):
+    new = NewProvider("openai", "openai", key="sk-a-key-that-nobody-may-see", full="gpt-4o")
+    async with box(tmp_path / "state", ollama.url) as first:
+        before = await first.certificate((await first.chat()).headers["x-pulse-proof"])
+        await first.admin.put_provider(new)
+        await first.admin.set_allow_list(("openai",))
+        await first.admin.remove_provider("openai")
+        refused = await first.chat()
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "provider_not_allowed")
+        assert (await first.chat(model="pulse-sensitive")).status_code == 200
+        await first.admin.set_allow_list(("ollama",))
+        after = await first.certificate((await first.chat()).headers["x-pulse-proof"])
+        assert after["gateway"]["policy"] != before["gateway"]["policy"]
+        key = first.key
+    async with box(tmp_path / "state", ollama.url) as second:
+        second.http.headers["authorization"] = f"Bearer {key}"
+        again = await second.certificate((await second.chat()).headers["x-pulse-proof"])
+        assert again["gateway"]["policy"] == after["gateway"]["policy"]
+        assert (await second.admin.policy()).allow == ("ollama",)
+    for file in (tmp_path / "state").iterdir():
+        assert b"nobody-may-see" not in (file.read_bytes() if file.is_file() else b"")
+
+
+async def test_a_list_of_one_workspace_leaves_the_others_alone(tmp_path: Path, ollama: OllamaDouble):
+    async with box(tmp_path / "state", ollama.url) as made:
+        await made.admin.put_provider(NewProvider("half", "openai", key="sk-1"))
+        await made.admin.create_workspace("legal")
+        await made.admin.set_allow_list(("half",), "legal")
+        legal = (await made.admin.create_key(NewKey("legal", workspace="legal"))).secret
+        assert (await made.chat()).status_code == 200
+        made.http.headers["authorization"] = f"Bearer {legal}"
+        assert (await made.chat()).status_code == 403
+
+
+async def test_changes_at_the_same_time_leave_the_last_one_in_force(tmp_path: Path, ollama: OllamaDouble):
+    async with box(tmp_path / "state", ollama.url) as made:
+        for _ in range(10):
+            async with Client(made.state_dir / "admin.sock") as other:
+                await asyncio.gather(
+                    *(client.set_unscannable(value) for client, value in ((made.admin, "allow"), (other, "refuse")))
+                )
+            stored = await made.read(lambda conn: live_settings.get(conn, live_settings.UNSCANNABLE))
+            assert (await made.admin.policy()).unscannable == stored
+
+
+async def test_prices_of_the_settings_go_before_the_public_ones(tmp_path: Path, ollama: OllamaDouble):
+    async with box(tmp_path / "state", ollama.url, SYNAPSE_PRICES__MODELS="openai/gpt-4o 1 2") as made:
+        put = await made.admin.put_provider(NewProvider("openai", "openai", key="sk-1", full="gpt-4o"))
+        assert put.provider.full_price == Price(1_000_000, 2_000_000)
+
+
+async def test_a_local_answer_is_free_and_the_ledger_says_what_it_saved(tmp_path: Path, ollama: OllamaDouble):
+    async with box(tmp_path / "state", ollama.url) as made:
+        await made.admin.put_provider(NewProvider("openai", "openai", key="sk-1", full="gpt-4o"))
+        await made.admin.set_active("openai")
+        row = await made.ledger((await made.chat(model="pulse-sensitive")).headers["x-pulse-proof"])
+        # openai.com/api/pricing: GPT-4o is $2.50 and $10 for a million tokens.
+        assert row.cost_micro == 0
+        assert row.full_cost_micro == int(2.5 * row.prompt_tokens + 10 * row.completion_tokens + 0.5)
+        assert row.full_cost_micro > 0
 
 
 async def test_the_status_names_the_model_that_stands_in(tmp_path: Path, ollama: OllamaDouble):

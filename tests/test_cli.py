@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from appliance.admin.policy_wire import ProviderCheck
 from appliance.cli import main
 from appliance.commands.outcome import Outcome
 from appliance.commands.registry import COMMANDS
@@ -101,6 +102,12 @@ class TestOnline:
             "model list",
             "model set fast qwen3:4b",
             "model unset fast",
+            "provider list",
+            "policy show",
+            "policy allow ollama",
+            "policy clear",
+            "policy active ollama",
+            "policy unscannable refuse",
             "proof list",
             "version",
         ],
@@ -149,6 +156,10 @@ class TestOnline:
         [
             ("key create --name a --user admn", 1, 'synapse: There is no user "admn". Did you mean "admin"?'),
             ("key create --name a --scope engin", 2, 'synapse: There is no scope "engin". Did you mean "engine"?'),
+            ("provider remove x", 1, 'synapse: There is no provider "x". synapse provider list shows them'),
+            ("provider add a --kind openai", 2, "synapse: A new provider needs its key. Add --key-stdin"),
+            ("policy allow olama", 1, 'synapse: There is no provider "olama". Did you mean "ollama"?'),
+            ("policy show --workspace x", 1, 'synapse: There is no workspace "x".'),
             ("key revoke x", 1, 'synapse: There is no key "x". synapse key list shows them all.'),
             ("user create admin", 1, 'synapse: There is a user "admin" already. Choose another name.'),
             ("proof show prf_x", 1, 'synapse: There is no certificate "prf_x". synapse proof list shows the newest'),
@@ -163,6 +174,137 @@ class TestOnline:
         assert printed.out == ""
         assert printed.err.startswith(message)
         assert printed.err.count("\n") == 1
+
+
+class TestProvider:
+    """As a process, since a key comes on its standard input."""
+
+    KEY = "sk-a-key-that-nobody-may-see"
+    ADD = "provider add openai --kind openai --full gpt-4o --key-stdin"
+
+    async def run(self, line: str, given: str | None = None) -> "subprocess.CompletedProcess[str]":
+        return await asyncio.to_thread(
+            subprocess.run,
+            [*SYNAPSE, *line.split()],
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    async def test_from_its_key_to_its_removal(self, online: Daemon):
+        made = await self.run(self.ADD, self.KEY + "\n")
+        assert (made.returncode, made.stderr.splitlines()[0]) == (0, "Try it: synapse provider test openai")
+        assert made.stdout.startswith("Provider openai is added: openai at https://api.openai.com/v1.\n")
+        tested = await self.run("provider test openai")
+        assert (tested.returncode, [asked.key for asked in online.checker.asked]) == (0, [self.KEY])
+        online.checker.answer = ProviderCheck(False, "The key is refused.", "Give another.")
+        tested = await self.run("provider test openai --json")
+        assert (tested.returncode, json.loads(tested.stdout)["problem"]) == (1, "The key is refused.")
+        listed = await self.run("provider list --json")
+        removed = await self.run("provider remove openai --json")
+        assert (removed.returncode, json.loads(removed.stdout)["provider"]["name"]) == (0, "openai")
+        for result in (made, tested, listed, removed):
+            assert self.KEY not in result.stdout + result.stderr
+
+    @pytest.mark.parametrize(
+        ("line", "given", "message"),
+        [
+            (ADD, "", "synapse: No key came on standard input. Pipe it in: synapse provider add"),
+            (ADD, "\n", "synapse: No key came on standard input."),
+            (ADD, None, "synapse: No key came on standard input."),
+            (ADD, f" {KEY}\n", "synapse: The key holds a space, a control character"),
+            (ADD, f"{KEY}\nmore\n", "synapse: The key holds a space, a control character"),
+            (f"{ADD} --base-url http://llm.example.com", KEY, "synapse: The base URL is not encrypted"),
+            (ADD.replace("add openai", "add ollama"), KEY, "synapse: ollama is this installation's own machines"),
+            (
+                ADD.replace("openai ", "openia ", 1).replace("kind openai", "kind openia"),
+                KEY,
+                "synapse provider add: argument",
+            ),
+            (f"{ADD} --key {KEY}", None, "synapse provider add: a key does not go on the command line"),
+            (f"{ADD} --key={KEY}", None, "synapse provider add: a key does not go on the command line"),
+            (f"{ADD} --api-key {KEY}", None, "synapse provider add: a key does not go on the command line"),
+            (f"{ADD} --key", None, "synapse provider add: a key does not go on the command line"),
+        ],
+    )
+    async def test_what_is_refused_is_2_and_one_line_without_the_key(
+        self, online: Daemon, line: str, given: str | None, message: str
+    ):
+        result = await self.run(line, given)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr.startswith(message)
+        assert result.stderr.count("\n") == 1
+        assert self.KEY not in result.stderr
+        assert (await online.service.providers()).providers == ()
+
+    async def test_a_closed_standard_input_is_told(self, online: Daemon):
+        closed = ["sh", "-c", 'exec "$@" <&-', "sh", *SYNAPSE, *self.ADD.split()]
+        result = await asyncio.to_thread(
+            subprocess.run, closed, capture_output=True, text=True, timeout=30, check=False
+        )
+        assert result.returncode == 2
+        assert result.stderr.startswith("synapse: There is no standard input to read the key from. Pipe it in:")
+
+    async def at_terminal(self, typed: bytes) -> tuple[int | None, str, bytes]:
+        """Exit code, all that was printed, and what the terminal showed of `typed`."""
+        ours, its = pty.openpty()
+        process = await asyncio.create_subprocess_exec(
+            *SYNAPSE,
+            *self.ADD.split(),
+            stdin=its,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # no other terminal than this one
+        )
+        try:
+            assert process.stderr is not None
+            asked = await process.stderr.readuntil(b": ")
+            assert asked == b"Key of the provider (it is not shown): "
+            os.write(ours, typed)
+            out, err = await asyncio.wait_for(process.communicate(), 30)
+            os.write(its, b"END")
+            return process.returncode, (out + err).decode(), os.read(ours, 4096)
+        finally:
+            os.close(ours)
+            os.close(its)
+
+    async def test_at_a_terminal_the_key_is_asked_for_and_not_shown(self, online: Daemon):
+        code, printed, shown = await self.at_terminal(f"{self.KEY}\n".encode())
+        assert code == 0, printed
+        assert self.KEY not in printed
+        assert self.KEY.encode() not in shown
+        await online.service.test_provider("openai")
+        assert online.checker.asked[-1].key == self.KEY
+
+    @pytest.mark.usefixtures("online")
+    async def test_at_a_terminal_ctrl_d_is_no_key(self):
+        code, printed, _ = await self.at_terminal(b"\x04")
+        assert code == 2
+        assert "synapse: No key came on standard input." in printed
+        assert "Traceback" not in printed
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("policy active openai --workspace legal", "synapse policy active: there is one active provider for the"),
+            ("policy unscannable allow --workspace legal", "synapse policy unscannable: it holds for every workspace."),
+            (
+                "policy unscannable yes",
+                'synapse policy unscannable: argument refuse|allow: there is no "yes"; there are:',
+            ),
+            ("policy allow", "synapse policy allow: the following arguments are required: NAME."),
+            ("policy", "synapse policy: the following arguments are required: COMMAND."),
+            ("policy alow", 'synapse policy: argument COMMAND: there is no "alow"; did you mean "allow"?'),
+        ],
+    )
+    async def test_wrong_usage_of_policy(self, line: str, message: str):
+        result = await self.run(line)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr.startswith(message)
+        assert result.stderr.count("\n") == 1
 
 
 class TestOffline:

@@ -12,6 +12,8 @@ from appliance.setting_rules import (
     Flag,
     Host,
     ListOf,
+    OwnPrice,
+    OwnPrices,
     Rule,
     Seconds,
     SettingValueError,
@@ -47,6 +49,15 @@ COUNTRY = Text("[A-Z]{2}", "two capitals")
         (AbsolutePath(), "~/synapse", Path.home() / "synapse"),
         (ListOf(Url()), [], ()),
         (ListOf(Url()), ["http://a", "http://b/", "http://a/"], ("http://a", "http://b")),
+        (OwnPrices(), [], ()),
+        (
+            OwnPrices(),
+            ["openai/gpt-4o 2.50 10", "my-rack/hf.co/office/big model:q4  0.000001\t999999"],
+            (
+                OwnPrice("openai", "gpt-4o", (2_500_000, 10_000_000)),
+                OwnPrice("my-rack", "hf.co/office/big model:q4", (1, 999_999_000_000)),
+            ),
+        ),
     ],
 )
 def test_allowed(rule: Rule, value: object, expected: object):
@@ -105,6 +116,20 @@ def test_allowed(rule: Rule, value: object, expected: object):
         (AbsolutePath(), 3),
         (ListOf(Url()), "http://a"),
         (ListOf(Url()), ["http://a", 3]),
+        (OwnPrices(), "openai/gpt-4o 2.50 10"),
+        (OwnPrices(), [5]),
+        (OwnPrices(), [["openai/gpt-4o", 2.5, 10]]),
+        (OwnPrices(), ["gpt-4o 2.50 10"]),
+        (OwnPrices(), ["openai/ 2.50 10"]),
+        (OwnPrices(), ["openai/gpt-4o 2.50"]),
+        (OwnPrices(), ["openai/gpt-4o 2,50 10"]),
+        (OwnPrices(), ["openai/gpt-4o -1 10"]),
+        (OwnPrices(), ["openai/gpt-4o 1e3 10"]),
+        (OwnPrices(), ["openai/gpt-4o 0.0000001 10"]),
+        (OwnPrices(), ["openai/gpt-4o 1 1000000"]),
+        (OwnPrices(), ["openai/gpt-4o $1 $2"]),
+        (OwnPrices(), ["openai/gpt-4o ١ ٢"]),
+        (OwnPrices(), ["openai/gpt-4o 1 2", "openai/gpt-4o 1 3"]),
     ],
 )
 def test_refused(rule: Rule, value: object):
@@ -131,6 +156,7 @@ def test_refused(rule: Rule, value: object):
         (MODE, " off ", "off"),
         (ListOf(Url()), "http://a, http://b", ["http://a", "http://b"]),
         (ListOf(Url()), "", []),
+        (OwnPrices(), "a/m 1 2, b/n 0.5 3,", ["a/m 1 2", "b/n 0.5 3"]),
         (AbsolutePath(), "/x", "/x"),
         (AbsolutePath(), "~/x", "~/x"),
         (AbsolutePath(), "", ""),
@@ -143,7 +169,7 @@ def test_text_of_the_environment(rule: Rule, text: str, expected: object):
 
 @given(st.text())
 def test_no_text_breaks_a_rule(text: str):
-    for rule in (PORT, WAIT, Flag(), MODE, COUNTRY, Host(), Url(), ListOf(Url())):
+    for rule in (PORT, WAIT, Flag(), MODE, COUNTRY, Host(), Url(), ListOf(Url()), OwnPrices()):
         with contextlib.suppress(SettingValueError):
             rule.check(rule.read(text))
 
@@ -156,7 +182,10 @@ def test_a_message_shows_the_value_but_no_password():
 
 
 def test_every_rule_says_what_it_allows():
-    said = [rule.allowed for rule in (PORT, WAIT, Flag(), MODE, COUNTRY, Host(), Url(), AbsolutePath(), ListOf(Url()))]
+    said = [
+        rule.allowed
+        for rule in (PORT, WAIT, Flag(), MODE, COUNTRY, Host(), Url(), AbsolutePath(), ListOf(Url()), OwnPrices())
+    ]
     assert all(re.match("[a-z\"']", text) for text in said)
     assert PORT.allowed == "a whole number from 0 to 65535"
     assert MODE.allowed == '"standard", "medical" or "off"'

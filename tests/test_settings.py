@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import ConfigError
+from appliance.setting_rules import OwnPrice
 from appliance.settings import Settings, known_keys, load
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
@@ -30,6 +31,7 @@ DEFAULTS = {
     "queue.wait": 30,
     "store.fsync": False,
     "retention.ledger_days": 400,
+    "prices.models": (),
 }
 
 
@@ -109,6 +111,7 @@ def test_every_key_can_come_from_the_environment(name: str, tmp_path: Path):
         "store.fsync": "true",
         "state_dir": "/srv/x",
         "admin.socket": "/srv/x.sock",
+        "prices.models": "openai/gpt-4o 2.5 10, rack/qwen3 0 0.5",
     }.get(name, "7")
     expected = {
         "local.ollama": ("http://a:1", "http://b:2"),
@@ -117,6 +120,10 @@ def test_every_key_can_come_from_the_environment(name: str, tmp_path: Path):
         "store.fsync": True,
         "state_dir": Path("/srv/x"),
         "admin.socket": Path("/srv/x.sock"),
+        "prices.models": (
+            OwnPrice("openai", "gpt-4o", (2_500_000, 10_000_000)),
+            OwnPrice("rack", "qwen3", (0, 500_000)),
+        ),
     }.get(name, 7 if given == "7" else given)
     found = settings(tmp_path=tmp_path, **{"SYNAPSE_" + name.upper().replace(".", "__"): given})
     assert value(found, name) == expected
@@ -251,6 +258,7 @@ class TestWrong:
             "[queue]\nsize = -1",
             "[store]\nfsync = 'true'",
             "[retention]\nledger_days = 0",
+            "[prices]\nmodels = ['gpt-4o 2.5 10']",
             "app_mode = 'Local'",
             "state_dir = 'relative'",
             "[gateway.port]\nx = 1",

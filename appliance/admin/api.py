@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from appliance.admin import wire
+from appliance.admin import policy_wire, wire
 from appliance.admin.peers import PEER, Peer
 from appliance.admin.service import PAGE, Service
 from appliance.errors import AdminError, SynapseError
@@ -64,6 +64,16 @@ def create_app(service: Service) -> Starlette:
         Route("/shield", api.shield),
         Route("/shield/mode", api.set_shield_mode, methods=["PUT"]),
         Route("/shield/test", api.test_shield, methods=["POST"]),
+        Route("/providers", api.providers),
+        Route("/providers", api.put_provider, methods=["PUT"]),
+        Route("/providers/remove", api.remove_provider, methods=["POST"]),
+        Route("/providers/test", api.test_provider, methods=["POST"]),
+        Route("/policy", api.policy),
+        Route("/policy/allow", api.set_allow_list, methods=["PUT"]),
+        Route("/policy/allow", api.clear_allow_list, methods=["DELETE"]),
+        Route("/policy/active", api.set_active, methods=["PUT"]),
+        Route("/policy/unscannable", api.set_unscannable, methods=["PUT"]),
+        Route("/policy/sensitive-on-open", api.set_sensitive_on_open, methods=["PUT"]),
         Route("/proofs", api.proofs),
         Route("/proofs/keys", api.proof_keys),
         Route("/proofs/{proof_id}", api.proof),
@@ -128,6 +138,44 @@ class _Api:
 
     async def test_shield(self, request: Request) -> Response:
         return _json(await self._service.test_shield(await _body(wire.ShieldQuestion, request, MAX_TEXT_BYTES)))
+
+    async def providers(self, _: Request) -> Response:
+        return _json(await self._service.providers())
+
+    async def put_provider(self, request: Request) -> Response:
+        new = await _body(policy_wire.NewProvider, request)
+        put = await self._service.put_provider(_who(request), new)
+        return _json(put, status=200 if put.before else 201)
+
+    async def remove_provider(self, request: Request) -> Response:
+        named = await _body(policy_wire.ProviderRef, request)
+        return _json(await self._service.remove_provider(_who(request), named.name))
+
+    async def test_provider(self, request: Request) -> Response:
+        named = await _body(policy_wire.ProviderRef, request)
+        return _json(await self._service.test_provider(named.name))
+
+    async def policy(self, request: Request) -> Response:
+        return _json(await self._service.policy(request.query_params.get("workspace")))
+
+    async def set_allow_list(self, request: Request) -> Response:
+        new = await _body(policy_wire.NewAllowList, request)
+        return _json(await self._service.set_allow_list(_who(request), new))
+
+    async def clear_allow_list(self, request: Request) -> Response:
+        return _json(await self._service.clear_allow_list(_who(request), request.query_params.get("workspace")))
+
+    async def set_active(self, request: Request) -> Response:
+        new = await _body(policy_wire.NewActive, request)
+        return _json(await self._service.set_active(_who(request), new))
+
+    async def set_unscannable(self, request: Request) -> Response:
+        new = await _body(policy_wire.NewChoice, request)
+        return _json(await self._service.set_unscannable(_who(request), new))
+
+    async def set_sensitive_on_open(self, request: Request) -> Response:
+        new = await _body(policy_wire.NewChoice, request)
+        return _json(await self._service.set_sensitive_on_open(_who(request), new))
 
     async def proofs(self, request: Request) -> Response:
         limit = _number(request, "limit")

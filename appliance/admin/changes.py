@@ -53,7 +53,7 @@ def create_workspace(conn: sqlite3.Connection, change: Change, new: wire.NewName
     """Raises `AdminError` where the name is taken, `InvalidInput` where it is none."""
     name = _clean_name(new.name)
     workspaces.insert(conn, workspace_id=change.ids.new("ws"), name=name, created_ms=to_ms(change.at))
-    made = shapes.named(_workspace(conn, name))
+    made = shapes.named(find_workspace(conn, name))
     change.record(conn, "workspace.create", made.id, None, wire.encode(made))
     return made
 
@@ -83,7 +83,7 @@ def create_key(conn: sqlite3.Connection, change: Change, new: wire.NewKey) -> wi
         key_id=key_id,
         digest=digest(secret),
         name=name,
-        workspace_n=_workspace(conn, new.workspace if new.workspace is not None else defaults.WORKSPACE).n,
+        workspace_n=find_workspace(conn, new.workspace if new.workspace is not None else defaults.WORKSPACE).n,
         user_n=_user(conn, new.user if new.user is not None else defaults.USER).n,
         scopes=_scopes(new.scopes),
         read_only=new.read_only,
@@ -158,7 +158,7 @@ def _key(conn: sqlite3.Connection, id_or_name: str) -> Caller:
     return (open_ones or same_name)[-1]
 
 
-def _workspace(conn: sqlite3.Connection, name: str) -> workspaces.WorkspaceRow:
+def find_workspace(conn: sqlite3.Connection, name: str) -> workspaces.WorkspaceRow:
     row = workspaces.by_name(conn, unicodedata.normalize("NFC", name))
     if row is None:
         raise _nothing_named("workspace", name, [row.name for row in workspaces.list_all(conn)])

@@ -14,13 +14,16 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from appliance.admin import wire
+from appliance.admin import policy_wire, wire
 from appliance.errors import AdminError
 
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 30.0
 """Every operation is a short read or write of the daemon's own database."""
+
+CHECK_SECONDS = 180.0
+"""A trial call waits for a provider, which may be slow to begin."""
 
 _BASE = "http://daemon" + wire.ROOT
 """The host is only for HTTP's sake: the connection is the socket."""
@@ -94,6 +97,41 @@ class Client:
         """What would leave instead of `text`, and why."""
         return await self._ask(wire.ShieldAnswer, "POST", "/shield/test", wire.ShieldQuestion(text))
 
+    async def providers(self) -> policy_wire.ProviderList:
+        return await self._ask(policy_wire.ProviderList, "GET", "/providers")
+
+    async def put_provider(self, new: policy_wire.NewProvider) -> policy_wire.PutProvider:
+        """Add a provider, or change the one of this name; with another kind or URL it is a new one."""
+        return await self._ask(policy_wire.PutProvider, "PUT", "/providers", new)
+
+    async def remove_provider(self, name: str) -> policy_wire.RemovedProvider:
+        return await self._ask(policy_wire.RemovedProvider, "POST", "/providers/remove", policy_wire.ProviderRef(name))
+
+    async def test_provider(self, name: str) -> policy_wire.ProviderCheck:
+        named = _encoded(policy_wire.ProviderRef(name))
+        answer = await self._send("POST", "/providers/test", named, seconds=CHECK_SECONDS)
+        return _decoded(policy_wire.ProviderCheck, answer)
+
+    async def policy(self, workspace: str | None = None) -> policy_wire.Policy:
+        """The policy in force for a workspace; None is the default one."""
+        return await self._ask(policy_wire.Policy, "GET", f"/policy{_of(workspace)}")
+
+    async def set_allow_list(self, providers: tuple[str, ...], workspace: str | None = None) -> policy_wire.Policy:
+        new = policy_wire.NewAllowList(providers, workspace)
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/allow", new)
+
+    async def clear_allow_list(self, workspace: str | None = None) -> policy_wire.Policy:
+        return await self._ask(policy_wire.Policy, "DELETE", f"/policy/allow{_of(workspace)}")
+
+    async def set_active(self, provider: str) -> policy_wire.Policy:
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/active", policy_wire.NewActive(provider))
+
+    async def set_unscannable(self, value: policy_wire.RefuseOrAllow) -> policy_wire.Policy:
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/unscannable", policy_wire.NewChoice(value))
+
+    async def set_sensitive_on_open(self, value: policy_wire.RefuseOrAllow) -> policy_wire.Policy:
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/sensitive-on-open", policy_wire.NewChoice(value))
+
     async def proofs(self, *, limit: int | None = None, before: int | None = None) -> wire.ProofList:
         """A page, newest first; `before` is the `next_before` of the page before it."""
         asked = {"limit": limit, "before": before}
@@ -112,13 +150,14 @@ class Client:
         answer = await self._send(method, path, None if body is None else _encoded(body))
         return _decoded(cls, answer)
 
-    async def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+    async def _send(self, method: str, path: str, body: bytes | None = None, *, seconds: float | None = None) -> bytes:
         if self._session is None:
             raise RuntimeError("the client is used outside of its `async with`")
+        timeout = self._timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
         try:
             # From a file object, which is written in pieces: a text for the shield can be long.
             data = None if body is None else io.BytesIO(body)
-            async with self._session.request(method, _BASE + path, data=data) as response:
+            async with self._session.request(method, _BASE + path, data=data, timeout=timeout) as response:
                 answer = await response.read()
         except aiohttp.ClientConnectorError as error:
             raise self._unreachable(error.os_error) from error
@@ -141,6 +180,13 @@ class Client:
             f"The daemon is not running (no answer on {self._socket}).",
             advice="Start it: ./scripts/up, or synapse serve.",
         )
+
+
+def _of(workspace: str | None) -> str:
+    try:
+        return "" if workspace is None else f"?workspace={quote(workspace, safe='')}"
+    except UnicodeEncodeError as error:
+        raise wire.InvalidInput("A name is not text in UTF-8.", advice="Type it again.") from error
 
 
 def _encoded(body: Any) -> bytes:

@@ -7,15 +7,20 @@ this package needs none of the packages that provide them.
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
-from appliance.admin import changes, shapes, wire
+from appliance.admin import changes, policy_changes, policy_view, policy_wire, provider_changes, shapes, wire
 from appliance.admin.changes import Change
+from appliance.calls.policy import Policy
+from appliance.calls.routing import Prices
 from appliance.ids import Clock, Ids
-from appliance.store import keys, live_settings, users, workspaces
+from appliance.store import keys, live_settings, providers, users, workspaces
 from appliance.store.database import Database
+from appliance.store.providers import OpenProvider
+from appliance.store.sealing import Sealer
+from appliance.store.workspaces import WorkspaceRow
 from appliance.times import rfc3339
 
 T = TypeVar("T")
@@ -74,6 +79,18 @@ class Activity(Protocol):
         ...
 
 
+class Checker(Protocol):
+    async def check(self, provider: OpenProvider) -> policy_wire.ProviderCheck:
+        """Try the provider with the smallest call for each model. Ends in good time, and quotes no key."""
+        ...
+
+
+class PriceList(Prices, Protocol):
+    def rate(self, provider: str, model: str) -> tuple[int, int] | None:
+        """Micro-dollars for a million tokens of prompt and of answer, None where not known."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the daemon is at this moment. `default_model` is what serves while no full model is set, by what the
@@ -92,7 +109,8 @@ class Facts:
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the service works on. `changed` is awaited after every change was committed, before it is answered,
-    so that whoever keeps a copy of keys or live settings reads them again."""
+    so that whoever keeps a copy of keys or live settings reads them again. `policy` gives the one in force for a
+    workspace's row number."""
 
     database: Database
     clock: Clock
@@ -103,6 +121,10 @@ class Parts:
     activity: Activity
     facts: Callable[[], Facts]
     changed: Callable[[], Awaitable[None]]
+    sealer: Sealer
+    checker: Checker
+    policy: Callable[[int], Policy]
+    prices: PriceList
 
 
 class Service:
@@ -120,6 +142,7 @@ class Service:
         machines = tuple(parts.machines.snapshot())
         rows = await parts.database.read(keys.list_all)
         configured = await parts.database.read(live_settings.local_models)
+        outside = await parts.database.read(providers.list_all)
         model = configured.get("full") or facts.default_model
         return wire.Status(
             version=facts.version,
@@ -129,7 +152,10 @@ class Service:
             base_url=facts.base_url,
             shield_mode=facts.shield_mode,
             active_provider=facts.active_provider,
-            lanes=(shapes.local_lane(machines, model, facts.lane_problem),),
+            lanes=(
+                shapes.local_lane(machines, model, facts.lane_problem),
+                *(shapes.external_lane(row) for row in outside),
+            ),
             machines=machines,
             keys=shapes.key_count(rows, parts.clock()),
             calls_in_flight=parts.activity.in_flight(),
@@ -185,6 +211,45 @@ class Service:
     async def test_shield(self, asked: wire.ShieldQuestion) -> wire.ShieldAnswer:
         return await self._parts.shield.test(asked.text)
 
+    async def providers(self) -> policy_wire.ProviderList:
+        rows = await self._parts.database.read(providers.list_all)
+        return policy_wire.ProviderList(tuple(self._priced(provider_changes.shape(row)) for row in rows))
+
+    async def put_provider(self, who: str, new: policy_wire.NewProvider) -> policy_wire.PutProvider:
+        sealer = self._parts.sealer
+        put = await self._change(who, lambda conn, change: provider_changes.put_provider(conn, change, sealer, new))
+        return replace(put, provider=self._priced(put.provider))
+
+    async def remove_provider(self, who: str, name: str) -> policy_wire.RemovedProvider:
+        return await self._change(who, lambda conn, change: provider_changes.remove_provider(conn, change, name))
+
+    async def test_provider(self, name: str) -> policy_wire.ProviderCheck:
+        row = await self._parts.database.read(lambda conn: provider_changes.find(conn, name))
+        return await self._parts.checker.check(providers.opened(row, self._parts.sealer))
+
+    async def policy(self, workspace: str | None) -> policy_wire.Policy:
+        return self._policy(await self._parts.database.read(lambda conn: policy_changes.workspace(conn, workspace)))
+
+    async def set_allow_list(self, who: str, new: policy_wire.NewAllowList) -> policy_wire.Policy:
+        of = await self._change(who, lambda conn, change: policy_changes.set_allow_list(conn, change, new))
+        return self._policy(of)
+
+    async def clear_allow_list(self, who: str, workspace: str | None) -> policy_wire.Policy:
+        of = await self._change(who, lambda conn, change: policy_changes.clear_allow_list(conn, change, workspace))
+        return self._policy(of)
+
+    async def set_active(self, who: str, new: policy_wire.NewActive) -> policy_wire.Policy:
+        await self._change(who, lambda conn, change: policy_changes.set_active(conn, change, new.provider))
+        return await self.policy(None)
+
+    async def set_unscannable(self, who: str, new: policy_wire.NewChoice) -> policy_wire.Policy:
+        await self._change(who, lambda conn, change: policy_changes.set_unscannable(conn, change, new.value))
+        return await self.policy(None)
+
+    async def set_sensitive_on_open(self, who: str, new: policy_wire.NewChoice) -> policy_wire.Policy:
+        await self._change(who, lambda conn, change: policy_changes.set_sensitive_on_open(conn, change, new.value))
+        return await self.policy(None)
+
     async def proofs(self, limit: int, before: int | None) -> wire.ProofList:
         if not 1 <= limit <= MAX_PAGE:
             raise wire.InvalidInput(f"limit is {limit}.", advice=f"It must be from 1 to {MAX_PAGE}.")
@@ -208,3 +273,15 @@ class Service:
         result = await self._parts.database.write(lambda conn: job(conn, change))
         await self._parts.changed()
         return result
+
+    def _policy(self, of: WorkspaceRow) -> policy_wire.Policy:
+        return policy_view.describe(self._parts.policy(of.n), of.name, self._parts.prices)
+
+    def _priced(self, provider: policy_wire.Provider) -> policy_wire.Provider:
+        called = provider.name if provider.kind == "openai-compatible" else provider.kind
+
+        def price(model: str | None) -> policy_wire.Price | None:
+            rate = self._parts.prices.rate(called, model) if model else None
+            return policy_wire.Price(*rate) if rate else None
+
+        return replace(provider, full_price=price(provider.full), fast_price=price(provider.fast))

@@ -6,6 +6,7 @@ from datetime import datetime
 from appliance.admin import wire
 from appliance.cluster.machine import canonical
 from appliance.store.keys import Caller
+from appliance.store.providers import ProviderRow
 from appliance.store.users import UserRow
 from appliance.store.workspaces import WorkspaceRow
 from appliance.times import from_ms, rfc3339, to_ms
@@ -45,6 +46,11 @@ def key_count(rows: Iterable[Caller], now: datetime) -> wire.KeyCount:
 def local_lane(machines: Sequence[wire.Machine], model: str | None, problem: str | None) -> wire.Lane:
     healthy = sum(machine.healthy for machine in machines)
     return wire.Lane(name="ollama", local=True, ready=problem is None, machines=healthy, model=model, why=problem)
+
+
+def external_lane(row: ProviderRow) -> wire.Lane:
+    why = None if row.full else "it has no full model"
+    return wire.Lane(name=row.name, local=False, ready=why is None, machines=0, model=row.full, why=why)
 
 
 def models(configured: Mapping[str, str], machines: Sequence[wire.Machine], default: str | None) -> wire.ModelList:

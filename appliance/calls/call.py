@@ -18,13 +18,18 @@ DIALECTS: dict[str, Dialect] = {"/v1/chat/completions": "openai"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, parsed. `model` is the string as it was sent, "" if none was; the hash is of the body as it came."""
+    """One request, parsed. `model` is the string as it was sent, "" if none was; `body` is as it came, and so is the
+    hash of it."""
 
     caller: Caller
     endpoint: str
     model: str
     stream: bool
     chat: Chat
+    body: bytes
     body_sha256: str
-    body_bytes: int
     received: datetime
+
+    @property
+    def body_bytes(self) -> int:
+        return len(self.body)

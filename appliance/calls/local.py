@@ -68,7 +68,8 @@ class LocalRun:
         """The events of all answers.
 
         Raises:
-            CallError: the first answer that cannot be had ends the call.
+            AttemptFailed: the first answer that cannot be had ends the run; a provider may have it, where it says so.
+            CallError: the call cannot be had like this, whoever is asked.
         """
         choices = [self._choice(index) for index in range(self._chat.choices)]
         return choices[0] if len(choices) == 1 else merged(choices)
@@ -92,13 +93,13 @@ class LocalRun:
                             yield _with(spent, event) if isinstance(event, Finish) else event
                     return
             except LocalLaneUnavailable as nobody:
-                raise failure.error if failure else nobody from failure
+                raise failure or AttemptFailed(nobody, elsewhere=True, reached=False) from None
             except AttemptFailed as failed:
                 if failed.usage is not None:
                     spent = _sum(spent, failed.usage)
                     self._course.spent(failed.usage)
                 if forwarded or not (failed.elsewhere or (failed.again and not again)):
-                    raise failed.error from failed
+                    raise
                 if failed.again:
                     again = True
                     tried.clear()

@@ -5,44 +5,52 @@ The edge drives it: `open` accepts a call, `Exchange.events` runs it, `Exchange.
 
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from appliance.calls import address as addresses
 from appliance.calls.address import Address
 from appliance.calls.backlog import Backlog
 from appliance.calls.call import Call, Ending
+from appliance.calls.costs import Costing, Costs, costs
 from appliance.calls.estimate import measure
+from appliance.calls.external import ExternalLanes, ExternalRun
+from appliance.calls.live_shield import LiveShield
 from appliance.calls.local import LocalLane, LocalRun
 from appliance.calls.offload import offloaded
+from appliance.calls.outbound import Outbound
 from appliance.calls.policy import Policy, fingerprint
-from appliance.calls.record import Course, certificate, ledger_row
-from appliance.calls.routing import decide
+from appliance.calls.record import FREE, Course, certificate, ledger_row
+from appliance.calls.routing import Candidate, Prices, after_failure, after_scan, decide
 from appliance.cluster.scheduler import Scheduler
-from appliance.dialects.chat import Event
+from appliance.dialects.chat import Event, Usage
 from appliance.errors import LocalLaneUnavailable, StorageUnavailable, UnknownAgent
 from appliance.ids import Clock, Ids
+from appliance.lanes.attempt import AttemptFailed
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.proofs.notary import Notary
+from appliance.shield.categories import RULES
 from appliance.store import ledger
 from appliance.store.database import Database
 
-SHIELD_RULES = "none"
-"""Version of the shield's rules, recorded in every certificate: this version has none, and nothing leaves."""
 
-NO_PRICES: Mapping[tuple[str, str], int | None] = {}
-"""There are no external models to compare yet."""
+class PriceList(Prices, Costing, Protocol):
+    """What models cost: to choose among them, and to account for a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the pipeline is built from (see app.py)."""
+    """What the pipeline is built from (see app.py). `policy` gives the one in force for a workspace's row number."""
 
     database: Database
     notary: Notary
-    policy: Callable[[], Policy]
+    policy: Callable[[int], Policy]
+    prices: PriceList
     local: LocalLane
+    external: ExternalLanes
+    shield: LiveShield
     backlog: Backlog
     clock: Clock
     ids: Ids
@@ -75,7 +83,7 @@ class Pipeline:
                 advice="GET /v1/models lists what there is.",
                 param="model",
             )
-        policy = self._parts.policy()
+        policy = self._parts.policy(call.caller.workspace_n)
         intent = self._intent(call, address, policy)
         index = await self._parts.database.write(lambda conn: self._parts.notary.open(conn, intent))
         return Exchange(self._parts, call, address, policy, intent, index)
@@ -85,7 +93,7 @@ class Pipeline:
             id=self._parts.ids.new("prf"),
             workspace=call.caller.workspace_id,
             key=call.caller.key_id,
-            gateway=Gateway(self._parts.version, SHIELD_RULES, fingerprint(policy)),
+            gateway=Gateway(self._parts.version, RULES, fingerprint(policy)),
             received=call.received,
             request=Request(call.endpoint, call.model, call.body_sha256, call.body_bytes, call.stream),
             address=addresses.certificate_fields(address),
@@ -107,6 +115,7 @@ class Exchange:
         self._intent_index = intent_index
         self._course = Course(started=parts.monotonic(), shield_mode=policy.shield_mode)
         self._closed = False
+        self._begun = False
 
     @property
     def proof_id(self) -> str:
@@ -123,20 +132,38 @@ class Exchange:
         Raises:
             CallError: why there is no answer, or no more of it.
         """
+        parts = self._parts
         prompt = await offloaded(self._call, lambda: measure(self._call.chat))
-        decision = decide(self._policy, self._address, prompt, prices=NO_PRICES)
-        self._course.decision = decision
-        model = decision.choice.model
-        if model is None:
-            raise LocalLaneUnavailable(
+        decision = decide(self._policy, self._address, prompt, prices=parts.prices)
+        outbound = Outbound(self._call, parts.shield)
+        while True:
+            self._course.decision = decision
+            if decision.must_scan:
+                decision = self._course.decision = after_scan(decision, found=await outbound.scan())
+            try:
+                async with aclosing(self._run(decision.choice, outbound)) as events:
+                    async for event in events:
+                        self._begun = True
+                        self._course.passed_on(event)
+                        yield event
+                return
+            except AttemptFailed as failed:
+                following = after_failure(decision) if failed.elsewhere and not self._begun else None
+                if following is None:
+                    raise failed.error from failed
+                decision = following
+
+    def _run(self, choice: Candidate, outbound: Outbound) -> AsyncGenerator[Event, None]:
+        """One choice of the decision, on its lane. Raises AttemptFailed where nobody can be asked."""
+        if not choice.provider.local:
+            return ExternalRun(self._parts.external, self._call, choice, self._course, self._policy, outbound).events()
+        if choice.model is None:
+            nobody = LocalLaneUnavailable(
                 "No machine of this installation has a model that can answer.",
                 advice="Run `ollama pull` on one, or start the embedded engine; `synapse status` lists the machines.",
             )
-        run = LocalRun(self._parts.local, self._call, model, self._course)
-        async with aclosing(run.events()) as events:
-            async for event in events:
-                self._course.passed_on(event)
-                yield event
+            raise AttemptFailed(nobody, elsewhere=True, reached=False)
+        return LocalRun(self._parts.local, self._call, choice.model, self._course).events()
 
     async def close(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
         """End the call: its certificate and ledger row are durable when this returns. Only one ending counts.
@@ -173,10 +200,17 @@ class Exchange:
             response_sha256=response_sha256,
         )
         elapsed = self._parts.monotonic() - course.started
-        row = ledger_row(course, self._call, proof_id, ending, total_seconds=elapsed)
+        row = ledger_row(course, self._call, proof_id, ending, total_seconds=elapsed, costs=self._costs())
 
         def record(conn: sqlite3.Connection) -> None:
             self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
             ledger.insert(conn, row)
 
         return record
+
+    def _costs(self) -> Costs:
+        course = self._course
+        if course.decision is None or not course.attempts:
+            return FREE
+        usage = course.usage or Usage(0, course.received)
+        return costs(self._policy, self._parts.prices, course.decision.choice.provider, course.model, usage)

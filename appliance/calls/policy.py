@@ -117,6 +117,14 @@ def reachable(policy: Policy, sensitive: bool) -> tuple[Provider, ...]:
     )
 
 
+def full_model(policy: Policy) -> str | None:
+    """The full model in force: of the first provider that calls go to. None where there is no provider or model."""
+    try:
+        return reachable(policy, sensitive=False)[0].full
+    except ProviderNotAllowed:
+        return None
+
+
 def _configured(policy: Policy, name: str) -> Provider | None:
     # The lane first: no external provider can take its name and be called local.
     provider = local_lane(policy) if name == LOCAL_PROVIDER else policy.providers.get(name)

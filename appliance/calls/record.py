@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Protocol
 
 from appliance.calls.call import DIALECTS, Call, Ending
+from appliance.calls.costs import Costs
 from appliance.calls.policy import LOCAL_PROVIDER, ShieldMode
 from appliance.calls.routing import Decision
 from appliance.cluster.machine import Machine
 from appliance.dialects.answer_text import InOrder
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
-from appliance.metering.questions import charged
+from appliance.metering.questions import ModelClass, charged
 from appliance.proofs import certificate as proof
 from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
 from appliance.store.ledger import LedgerRow
@@ -25,10 +26,16 @@ class Hash(Protocol):
     def hexdigest(self) -> str: ...
 
 
+FREE = Costs(0, 0)
+"""The costs of a call that reached nobody."""
+
+
 @dataclass(slots=True)
 class Course:
     """Filled in as the call goes on. Moments are on the monotonic clock, in seconds.
 
+    `provider` is who was asked last, as the outside is told; `machine` is None where that is nobody of ours. `pii` is
+    what was masked before the call left, None while it has not.
     `lost` is what answers have cost that were thrown away: a try that did not give what was asked for.
     `received` counts the pieces of content that came from machines, `forwarded` says whether any text went on to
     the caller, and `finishes` are the ends of answers, which alone bring the model's own counts. `sent` is the hash of
@@ -39,7 +46,9 @@ class Course:
     shield_mode: ShieldMode
     decision: Decision | None = None
     machine: Machine | None = None
+    provider: str = LOCAL_PROVIDER
     model: str = ""
+    pii: Pii | None = None
     attempts: int = 0
     sent: dict[int, str] = field(default_factory=dict[int, str])
     first_token: float | None = None
@@ -52,18 +61,13 @@ class Course:
     order: InOrder = field(default_factory=InOrder)
 
     @property
-    def provider(self) -> str:
-        """The kind of provider that answers."""
-        return LOCAL_PROVIDER
-
-    @property
     def task(self) -> str:
         return self.decision.task if self.decision else ""
 
     @property
     def pii_masked(self) -> int:
-        """Distinct values that were masked: none, since nothing leaves."""
-        return 0
+        """Distinct values that were masked."""
+        return self.pii.count if self.pii else 0
 
     @property
     def egress_sha256(self) -> str:
@@ -90,14 +94,21 @@ class Course:
 
     def sending(self, machine: Machine, model: str, body: bytes, *, choice: int = 0) -> None:
         """An attempt begins: `body` goes to `machine`."""
-        self.attempts += 1
-        self.machine = machine
-        self.model = model
+        self._asked(LOCAL_PROVIDER, machine, model, None)
         self.sent[choice] = hashlib.sha256(body).hexdigest()
+
+    def sending_out(self, provider: str, model: str, body: bytes, pii: Pii) -> None:
+        """An attempt begins that leaves the building: `body`, in which `pii` was masked, goes to `provider`."""
+        self._asked(provider, None, model, pii)
+        self.sent = {0: hashlib.sha256(body).hexdigest()}
 
     def spent(self, usage: Usage) -> None:
         """An answer came to its end and is thrown away. The end of the one that follows counts it too."""
         self.lost.append(usage)
+
+    def _asked(self, provider: str, machine: Machine | None, model: str, pii: Pii | None) -> None:
+        self.attempts += 1
+        self.provider, self.machine, self.model, self.pii = provider, machine, model, pii
 
     def content(self, now: float) -> None:
         """A piece of content came from the machine."""
@@ -138,14 +149,16 @@ def certificate(
         intent=intent,
         intent_index=intent_index,
         completed=completed,
-        egress=Egress(Pii(course.shield_mode), _sent(course)),
+        egress=Egress(course.pii or Pii(course.shield_mode), _sent(course)),
         response=Response(ending, response_sha256, status, course.text_sha256),
         routing=Routing(decision.task, decision.tier, decision.reason) if decision else None,
         usage=proof.Usage(usage.prompt_tokens, usage.completion_tokens) if usage else None,
     )
 
 
-def ledger_row(course: Course, call: Call, proof_id: str, ending: Ending, *, total_seconds: float) -> LedgerRow:
+def ledger_row(
+    course: Course, call: Call, proof_id: str, ending: Ending, *, total_seconds: float, costs: Costs = FREE
+) -> LedgerRow:
     """The ledger's row. Of a call without a model's own count, the pieces of content stand for its tokens."""
     decision, machine, usage = course.decision, course.machine, course.usage
     prompt = usage.prompt_tokens if usage else sum(lost.prompt_tokens for lost in course.lost)
@@ -162,14 +175,14 @@ def ledger_row(course: Course, call: Call, proof_id: str, ending: Ending, *, tot
         total_ms=round(total_seconds * 1000),
         task=decision.task if decision else None,
         tier=decision.tier if decision else None,
-        provider=course.provider if machine else None,
-        model=course.model if machine else None,
+        provider=course.provider if course.attempts else None,
+        model=course.model if course.attempts else None,
         node=machine.id if machine else None,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        questions_milli=charged("local", ending=ending, completion_tokens=completion),
-        cost_micro=0,
-        full_cost_micro=0,
+        questions_milli=charged(_model_class(course), ending=ending, completion_tokens=completion),
+        cost_micro=costs.own,
+        full_cost_micro=costs.full,
         queue_ms=0,
         first_token_ms=round((course.first_token - course.started) * 1000) if course.first_token else None,
         masked=course.pii_masked,
@@ -177,8 +190,16 @@ def ledger_row(course: Course, call: Call, proof_id: str, ending: Ending, *, tot
 
 
 def _sent(course: Course) -> Sent | None:
-    machine = course.machine
-    if machine is None:
+    if not course.attempts:
         return None
-    node = Node(machine.id, machine.name, machine.engine or "unknown", machine.trust)
+    machine = course.machine
+    node = Node(machine.id, machine.name, machine.engine or "unknown", machine.trust) if machine else None
     return Sent(course.provider, course.model, course.egress_sha256, course.attempts, node)
+
+
+def _model_class(course: Course) -> ModelClass:
+    """By the model that answered: what is local counts as local, whatever tier was wanted."""
+    decision = course.decision
+    if course.machine is not None or decision is None or not course.attempts:
+        return "local"
+    return "fast" if course.model == decision.choice.provider.distinct_fast else "full"

@@ -6,6 +6,7 @@ Source: synapse.md ("Routing"), routing.md ("Choice"; the numbers below are its 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from appliance.calls import classify
 from appliance.calls.address import Address
@@ -13,8 +14,14 @@ from appliance.calls.classify import ExplicitTask, Task
 from appliance.calls.estimate import Prompt
 from appliance.calls.policy import Policy, Provider, Tier, local_lane, local_lane_exists, reachable
 
-Prices = Mapping[tuple[str, str], int | None]
-"""(provider kind, model) to micro-dollars per million tokens; None, like absence, is an unknown price."""
+
+class Prices(Protocol):
+    """What fast models are compared by: a mapping will do."""
+
+    def get(self, named: tuple[str, str], /) -> int | None:
+        """Micro-dollars per million tokens of (provider as it is called outside, model); None: not known."""
+        ...
+
 
 TIERS: Mapping[Task, Tier] = {
     "sensitive": "local",
@@ -142,5 +149,5 @@ def _fast(providers: tuple[Provider, ...], prices: Prices) -> tuple[Candidate, .
 def _price_rank(candidate: Candidate, prices: Prices) -> tuple[bool, int]:
     if candidate.provider.local:
         return (False, 0)
-    price = prices.get((candidate.provider.kind, candidate.model or ""))
+    price = prices.get((candidate.provider.label, candidate.model or ""))
     return (price is None, price or 0)

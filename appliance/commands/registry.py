@@ -164,6 +164,70 @@ def _shield_scan(call: Invocation) -> Outcome:
     return shield.scan(shield.standard_input(), call.typed.mode or settings.mode, settings)
 
 
+async def _provider_add(client: "Client", call: Invocation) -> Outcome:
+    from appliance.admin.policy_wire import NewProvider
+    from appliance.commands import providers
+
+    typed = call.typed
+    key = providers.read_key() if typed.key_stdin else None
+    new = NewProvider(typed.name, typed.kind, typed.base_url, key, typed.full, typed.fast)
+    return await providers.add(client, new)
+
+
+async def _provider_list(client: "Client", _: Invocation) -> Outcome:
+    from appliance.commands import providers
+
+    return await providers.show_all(client)
+
+
+async def _provider_test(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import providers
+
+    return await providers.test(client, call.typed.name)
+
+
+async def _provider_remove(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import providers
+
+    return await providers.remove(client, call.typed.name)
+
+
+async def _policy_show(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import policies
+
+    return await policies.show(client, call.typed.workspace)
+
+
+async def _policy_allow(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import policies
+
+    return await policies.allow(client, tuple(call.typed.names), call.typed.workspace)
+
+
+async def _policy_clear(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import policies
+
+    return await policies.clear(client, call.typed.workspace)
+
+
+async def _policy_active(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import policies
+
+    return await policies.active(client, call.typed.name)
+
+
+async def _policy_unscannable(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import policies
+
+    return await policies.unscannable(client, call.typed.value)
+
+
+async def _policy_sensitive_on_open(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import policies
+
+    return await policies.sensitive_on_open(client, call.typed.value)
+
+
 async def _proof_list(client: "Client", call: Invocation) -> Outcome:
     from appliance.commands import proofs
 
@@ -219,6 +283,16 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "shield set": _online(_shield_set),
     "shield test": _online(_shield_test),
     "shield scan": _shield_scan,
+    "provider add": _online(_provider_add),
+    "provider list": _online(_provider_list),
+    "provider test": _online(_provider_test),
+    "provider remove": _online(_provider_remove),
+    "policy show": _online(_policy_show),
+    "policy allow": _online(_policy_allow),
+    "policy clear": _online(_policy_clear),
+    "policy active": _online(_policy_active),
+    "policy unscannable": _online(_policy_unscannable),
+    "policy sensitive-on-open": _online(_policy_sensitive_on_open),
     "proof list": _online(_proof_list),
     "proof show": _online(_proof_show),
     "proof keys": _online(_proof_keys),

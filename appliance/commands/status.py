@@ -29,9 +29,8 @@ def _summary(found: wire.Status, now: datetime) -> tuple[str, ...]:
 
 def _lane(lane: wire.Lane) -> str:
     state = "ready" if lane.ready else "not ready"
-    if not lane.local:
-        return f"{lane.name} {state}"
-    detail = lane.why or f"full model {text.printable(lane.model or text.ABSENT)}, {lane.machines} healthy"
+    healthy = f", {lane.machines} healthy" if lane.local else ""
+    detail = lane.why or f"full model {text.printable(lane.model or text.ABSENT)}{healthy}"
     return f"{lane.name} {state}: {detail}"
 
 

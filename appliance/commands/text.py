@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
@@ -39,6 +40,11 @@ def available() -> int | None:
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def wrapped(sentence: str) -> tuple[str, ...]:
+    """A sentence as lines of a terminal, or of 80 columns where nobody looks; names are never cut."""
+    return tuple(textwrap.wrap(sentence, available() or WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def printable(text: str) -> str:

@@ -59,8 +59,8 @@ class ChatCompletions:
             model=asked.model,
             stream=asked.stream,
             chat=asked.chat,
+            body=body.content,
             body_sha256=body.sha256,
-            body_bytes=len(body.content),
             received=received,
         )
         with self._drain.call() as stopping:

@@ -1,5 +1,6 @@
 """The one place where an error becomes a status and a body in the caller's dialect (gateway.md, "Errors")."""
 
+import math
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal
@@ -12,6 +13,7 @@ from appliance.errors import (
     BodyTooLarge,
     CallError,
     ModelAbsent,
+    Overloaded,
     StorageUnavailable,
     UpstreamFailed,
     UpstreamTimeout,
@@ -32,6 +34,7 @@ STATUS: dict[str, int] = {
     "model_not_found": 404,
     "method_not_allowed": 405,
     "address_not_supported": 501,
+    "unscannable_content": 422,
     "local_lane_unavailable": 503,
     "overloaded": 503,
     "storage_unavailable": 503,
@@ -78,7 +81,7 @@ def reply(error: CallError, shape: Shape) -> ErrorReply:
     status = STATUS[error.code]
     headers: list[tuple[bytes, bytes]] = []
     if error.code in RETRY_AFTER_SECONDS:
-        headers.append((b"retry-after", str(RETRY_AFTER_SECONDS[error.code]).encode()))
+        headers.append((b"retry-after", str(_retry_after(error)).encode()))
     if isinstance(error, ModelAbsent):
         headers.append((b"x-should-retry", b"false"))  # the SDKs' own word; they would wait for nothing
     if status == HTTPStatus.UNAUTHORIZED:
@@ -86,6 +89,13 @@ def reply(error: CallError, shape: Shape) -> ErrorReply:
     if isinstance(error, BodyTooLarge | AmbiguousLength):
         headers.append((b"connection", b"close"))  # what follows on the connection is not read
     return ErrorReply(status, body(error, shape), tuple(headers))
+
+
+def _retry_after(error: CallError) -> int:
+    """Whole seconds (RFC 9110, 10.2.3): the provider's own word where there is one."""
+    if isinstance(error, Overloaded) and error.retry_after is not None:
+        return max(1, math.ceil(error.retry_after))
+    return RETRY_AFTER_SECONDS[error.code]
 
 
 def body(error: CallError, shape: Shape) -> bytes:

@@ -4,10 +4,8 @@ Knows the wire and its faults; which machine, which model and whether to try aga
 """
 
 import asyncio
-import contextlib
 import io
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass
 
 import aiohttp
 
@@ -29,54 +27,23 @@ from appliance.errors import (
     LocalLaneUnavailable,
     Overloaded,
     UpstreamFailed,
-    UpstreamTimeout,
 )
 from appliance.lanes.attempt import AttemptFailed
+from appliance.lanes.limits import MAX_ANSWER_BYTES, MAX_ERROR_BYTES, Limit, Timeouts, read_end, running, sooner
 from appliance.lanes.lines import Lines, LineTooLong
 
-MAX_ERROR_BYTES = 64 * 1024
-"""An error's text is a sentence; more than this of it is not read."""
-
-MAX_ANSWER_BYTES = 256 * 1024 * 1024
-"""Of one answer on the wire, where each token takes some 120 bytes; more is a machine that never ends."""
-
-END_SECONDS = 1.0
-"""The end of a body follows its last line at once; a machine that holds it back loses the connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds, each its own limit (gateway.md, "Limits")."""
-
-    connect: float
-    first_byte: float
-    idle: float
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A limit that is running: its name in the settings, its length in seconds, and when it ends (loop time)."""
-
-    name: str
-    seconds: float
-    at: float
-
-    def passed(self) -> AttemptFailed:
-        """What a caller is told when this limit fires."""
-        message, advice = {
-            "first_byte": (
-                "The machine sent nothing for",
-                "It may be loading a large model: try again, or raise [timeouts] first_byte.",
-            ),
-            "idle": (
-                "In the middle of its answer the machine fell silent for",
-                "Try again; `synapse status` says how the machines are.",
-            ),
-            "total": ("The whole call took longer than", "Ask for less, or raise [timeouts] total."),
-        }[self.name]
-        error = UpstreamTimeout(f"{message} {self.seconds:g} s (limit `{self.name}`).", advice=advice)
-        return AttemptFailed(error, elsewhere=self.name != "total")
+_WORDS = {
+    "first_byte": (
+        "The machine sent nothing for",
+        "It may be loading a large model: try again, or raise [timeouts] first_byte.",
+    ),
+    "idle": (
+        "In the middle of its answer the machine fell silent for",
+        "Try again; `synapse status` says how the machines are.",
+    ),
+    "total": ("The whole call took longer than", "Ask for less, or raise [timeouts] total."),
+}
+"""What is said when a limit passes: a beginning, to which the time is added, and an advice."""
 
 
 class OllamaLane:
@@ -93,8 +60,8 @@ class OllamaLane:
         Raises:
             AttemptFailed: with the error the caller would see if nobody else can answer.
         """
-        total = _limit("total", self._timeouts.total, elapsed)
-        first_byte = _sooner(_limit("first_byte", self._timeouts.first_byte), total)
+        total = running("total", self._timeouts.total, elapsed)
+        first_byte = sooner(running("first_byte", self._timeouts.first_byte), total)
         response = await self._post(f"{url}/api/chat", prepared.body, first_byte)
         try:
             if response.status != 200:
@@ -118,7 +85,7 @@ class OllamaLane:
         except aiohttp.ClientConnectorError as error:
             raise _unreachable("it accepts no connections") from error
         except TimeoutError as error:
-            raise limit.passed() from error
+            raise limit.passed(_WORDS) from error
         except (aiohttp.ClientError, OSError) as error:
             raise _died("the connection broke") from error
 
@@ -132,28 +99,13 @@ class OllamaLane:
             size += len(chunk)
             if size > MAX_ANSWER_BYTES:
                 raise _died("its answer has no end")
-            limit = _sooner(_limit("idle", self._timeouts.idle), total)
+            limit = sooner(running("idle", self._timeouts.idle), total)
             for event in _parse(lines, reader, chunk):
                 yield event
             if reader.finished:
-                await _end_of(response)
+                await read_end(response)
                 return
         raise _died("its answer ended before it was done")
-
-
-def _limit(name: str, seconds: float, elapsed: float = 0.0) -> Limit:
-    return Limit(name, seconds, asyncio.get_running_loop().time() + seconds - elapsed)
-
-
-def _sooner(first: Limit, second: Limit) -> Limit:
-    return first if first.at <= second.at else second
-
-
-async def _end_of(response: aiohttp.ClientResponse) -> None:
-    """Read the end of an answer that is done, so that its connection can be used again; nothing more is wanted."""
-    with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
-        async with asyncio.timeout(END_SECONDS):
-            await response.content.readany()
 
 
 async def _read(response: aiohttp.ClientResponse, limit: Limit) -> bytes:
@@ -162,7 +114,7 @@ async def _read(response: aiohttp.ClientResponse, limit: Limit) -> bytes:
         async with asyncio.timeout_at(limit.at):
             return await response.content.readany()
     except TimeoutError as error:
-        raise limit.passed() from error
+        raise limit.passed(_WORDS) from error
     except (aiohttp.ClientError, OSError) as error:
         raise _died("the connection broke") from error
 

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Literal
 
+RULES = "1"
+"""Version of the rules, which every certificate names: it counts up whenever they find other values."""
+
 Category = Literal[
     "EMAIL", "PHONE", "CREDIT_CARD", "IBAN", "SSN", "IP_ADDRESS", "MAC_ADDRESS",
     "NAME", "DATE", "AGE", "ZIP", "URL", "MRN", "NIR", "NHS_NUMBER", "VIN",

@@ -12,6 +12,14 @@ LOCAL_MODELS = "local.models"
 
 SHIELD_MODE = "shield.mode"
 """What an administrator has set instead of the settings file's mode."""
+ACTIVE_PROVIDER = "policy.active"
+"""Name of the provider that calls go to where a workspace has no allow-list."""
+
+UNSCANNABLE = "policy.unscannable"
+"""`refuse` or `allow`: pictures and files towards an external provider."""
+
+SENSITIVE_ON_OPEN = "policy.sensitive_on_open"
+"""`refuse` or `allow`: sensitive calls on machines that are known by their address only."""
 
 
 def get(conn: sqlite3.Connection, name: str) -> object | None:

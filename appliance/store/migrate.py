@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from importlib.resources import files
+from pathlib import Path
 
 from appliance.errors import StateError
 
@@ -21,7 +22,7 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(conn: sqlite3.Connection) -> None:
-    """Apply what is missing.
+    """Apply what is missing, after a copy of what is there.
 
     Raises:
         StateError: the file is another program's, or was written by a newer version.
@@ -39,9 +40,21 @@ def migrate(conn: sqlite3.Connection) -> None:
             f"The database has schema {version}; this version knows schemas up to {newest}.",
             advice="Install the version of Synapse that wrote it, or a newer one.",
         )
+    if 0 < version < newest:
+        _back_up(conn, version)
     for number, sql in steps:
         if number > version:
             _apply(conn, number, sql)
+
+
+def _back_up(conn: sqlite3.Connection, version: int) -> None:
+    """Keep the file as it was, beside it: an older program can go on with the copy."""
+    file: str = conn.execute("PRAGMA database_list").fetchone()[2]
+    copy, part = Path(f"{file}.schema-{version}"), Path(f"{file}.schema-{version}.new")
+    part.unlink(missing_ok=True)
+    conn.execute("VACUUM INTO ?", (str(part),))
+    part.chmod(Path(file).stat().st_mode & 0o777)
+    part.rename(copy)
 
 
 def _apply(conn: sqlite3.Connection, number: int, sql: str) -> None:

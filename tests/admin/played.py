@@ -15,10 +15,16 @@ from appliance.admin import wire
 from appliance.admin.api import create_app
 from appliance.admin.client import Client
 from appliance.admin.peers import AdminListener
+from appliance.admin.policy_wire import ProviderCheck
 from appliance.admin.service import Facts, Parts, Service
+from appliance.calls.live_policy import LivePolicy, rules
+from appliance.cluster.machine import Machine, Model
 from appliance.ids import Ids
+from appliance.metering.prices import Prices, Rate
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
+from appliance.store.providers import OpenProvider
+from appliance.store.sealing import Sealer
 
 NOW = datetime(2026, 11, 29, 18, 57, 3, 120_000, tzinfo=UTC)
 
@@ -96,6 +102,18 @@ class PlayedActivity:
 
 
 @dataclass
+class PlayedChecker:
+    """Answers what it is told to, and keeps what it was asked to try."""
+
+    answer: ProviderCheck = field(default_factory=lambda: ProviderCheck(True))
+    asked: list[OpenProvider] = field(default_factory=list[OpenProvider])
+
+    async def check(self, provider: OpenProvider) -> ProviderCheck:
+        self.asked.append(provider)
+        return self.answer
+
+
+@dataclass
 class Daemon:
     """The parts of the test's daemon, and its socket once it listens."""
 
@@ -104,6 +122,7 @@ class Daemon:
     machines: PlayedMachines
     activity: PlayedActivity
     shield: PlayedShield
+    checker: PlayedChecker
     socket: Path
     now: datetime = NOW
     default_model: str | None = "smollm2:latest"
@@ -140,10 +159,14 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
     ids = Ids(lambda size: next(numbers).to_bytes(size, "big"))
     await database.write(lambda conn: ensure_defaults(conn, NOW, ids))
     proofs, machines, activity = PlayedProofs(), PlayedMachines([MACHINE]), PlayedActivity()
-    shield = PlayedShield()
+    shield, checker = PlayedShield(), PlayedChecker()
+    own_model = Model("smollm2:latest", "d", 1, frozenset({"completion"}), remote=False)
+    machine = Machine("m", "m", "http://127.0.0.1:11434", "loopback", healthy=True, models=(own_model,))
+    policy = LivePolicy(app_mode="local", shield_mode="standard", machines=lambda: (machine,))
 
     async def changed() -> None:
         daemon.changes += 1
+        policy.set_rules(await database.read(rules))
 
     parts = Parts(
         database=database,
@@ -164,8 +187,12 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
             lane_problem=daemon.lane_problem,
         ),
         changed=changed,
+        sealer=Sealer(bytes(32)),
+        checker=checker,
+        policy=policy,
+        prices=Prices({("rack", "qwen3"): Rate(100_000, 200_000)}, lambda: daemon.now),
     )
-    daemon = Daemon(parts, proofs, machines, activity, shield, tmp_path / "run" / "admin.sock")
+    daemon = Daemon(parts, proofs, machines, activity, shield, checker, tmp_path / "run" / "admin.sock")
     return daemon
 
 

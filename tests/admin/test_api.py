@@ -30,7 +30,19 @@ async def ask(http: aiohttp.ClientSession, method: str, path: str, **given: Any)
 
 
 @pytest.mark.parametrize(
-    "path", ["/status", "/keys", "/workspaces", "/users", "/models", "/shield", "/proofs", "/proofs/keys"]
+    "path",
+    [
+        "/status",
+        "/keys",
+        "/workspaces",
+        "/users",
+        "/models",
+        "/shield",
+        "/proofs",
+        "/proofs/keys",
+        "/providers",
+        "/policy",
+    ],
 )
 async def test_every_listing_answers(http: aiohttp.ClientSession, path: str):
     status, body = await ask(http, "GET", path)
@@ -71,6 +83,30 @@ async def test_an_answer_is_not_to_be_cached(http: aiohttp.ClientSession):
         ("POST", "/keys/revoke", {"json": {"key": "x"}}, 404, "not_found", 'There is no key "x".'),
         ("PUT", "/models/big", {"json": {"name": "x"}}, 400, "invalid_request", 'There is no role "big".'),
         ("DELETE", "/models/big", {}, 400, "invalid_request", 'There is no role "big".'),
+        ("PUT", "/providers", {"json": {"name": "a"}}, 400, "invalid_request", "kind is missing."),
+        (
+            "PUT",
+            "/providers",
+            {"json": {"name": "a", "kind": "openai", "key": 5}},
+            400,
+            "invalid_request",
+            "key must be a string.",
+        ),
+        ("POST", "/providers/remove", {"json": {"name": "x"}}, 404, "not_found", 'There is no provider "x".'),
+        ("POST", "/providers/test", {"json": {"name": "x"}}, 404, "not_found", 'There is no provider "x".'),
+        ("GET", "/policy?workspace=x", {}, 404, "not_found", 'There is no workspace "x".'),
+        ("PUT", "/policy/allow", {"json": {"providers": ["x"]}}, 404, "not_found", 'There is no provider "x".'),
+        ("DELETE", "/policy/allow?workspace=x", {}, 404, "not_found", 'There is no workspace "x".'),
+        ("PUT", "/policy/active", {"json": {"provider": "x"}}, 404, "not_found", 'There is no provider "x".'),
+        (
+            "PUT",
+            "/policy/unscannable",
+            {"json": {"value": "no"}},
+            400,
+            "invalid_request",
+            "value must be one of: refuse, allow.",
+        ),
+        ("PUT", "/policy/sensitive-on-open", {"json": {}}, 400, "invalid_request", "value is missing."),
         ("GET", "/proofs/prf_x", {}, 404, "not_found", 'There is no certificate "prf_x".'),
         ("GET", "/proofs?limit=x", {}, 400, "invalid_request", "limit must be a whole number."),
         ("GET", "/proofs?limit=0", {}, 400, "invalid_request", "limit is 0."),
@@ -156,3 +192,29 @@ async def test_a_text_to_be_tried_may_be_larger_than_any_other_body(http: aiohtt
 async def test_a_mode_that_there_is_not(http: aiohttp.ClientSession):
     status, body = await ask(http, "PUT", "/shield/mode", json={"mode": "strict"})
     assert (status, body["error"]["message"]) == (400, "mode must be one of: standard, medical, off.")
+
+
+async def test_a_provider_is_201_when_made_and_200_when_changed_and_its_key_is_in_no_answer_and_no_log(
+    http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level("DEBUG")
+    key = "sk-a-key-that-nobody-may-see"
+    new = {"name": "openai", "kind": "openai", "key": key, "full": "gpt-4o"}
+    statuses: list[int] = []
+    said: list[str] = []
+    for method, path, body in [
+        ("PUT", "/providers", new),
+        ("PUT", "/providers", new),
+        ("PUT", "/providers", new | {"base_url": "http://example.com"}),
+        ("GET", "/providers", None),
+        ("POST", "/providers/test", {"name": "openai"}),
+        ("PUT", "/policy/active", {"provider": "openai"}),
+        ("GET", "/policy", None),
+        ("GET", "/status", None),
+        ("POST", "/providers/remove", {"name": "openai"}),
+    ]:
+        status, answer = await ask(http, method, path, **({} if body is None else {"json": body}))
+        statuses.append(status)
+        said.append(str(answer))
+    assert statuses == [201, 200, 400, 200, 200, 200, 200, 200, 200]
+    assert not any(key in text for text in (*said, caplog.text))

@@ -10,6 +10,7 @@ import pytest
 
 from appliance.admin import wire
 from appliance.admin.client import Client
+from appliance.admin.policy_wire import NewProvider, Price, ProviderCheck
 from appliance.errors import AdminError
 from tests.admin.played import MACHINE, Daemon
 
@@ -40,11 +41,39 @@ async def test_every_operation(client: Client, listening: Daemon):
     assert (await client.status()).version == "0.1.0"
 
 
+async def test_every_operation_on_providers_and_policy(client: Client, listening: Daemon):
+    new = NewProvider("rack", "openai-compatible", "https://rack.example.com/v1", "sk-1", "qwen3", "small")
+    put = await client.put_provider(new)
+    assert (put.before, put.new_key, put.provider.full_price) == (None, True, Price(100_000, 200_000))
+    assert (await client.providers()).providers == (put.provider,)
+    assert await client.test_provider("rack") == ProviderCheck(True)
+    assert [asked.key for asked in listening.checker.asked] == ["sk-1"]
+
+    assert (await client.set_active("rack")).active == "rack"
+    await client.create_workspace("a/b & c")
+    listed = await client.set_allow_list(("ollama", "rack"), "a/b & c")
+    assert (listed.workspace, listed.allow) == ("a/b & c", ("ollama", "rack"))
+    assert await client.policy("a/b & c") == listed
+    assert (await client.policy()).allow is None
+    assert (await client.clear_allow_list("a/b & c")).allow is None
+    assert (await client.set_allow_list(("rack",))).allow == ("rack",)
+    assert (await client.clear_allow_list()).workspace == "default"
+    assert (await client.set_unscannable("allow")).unscannable == "allow"
+    assert (await client.set_sensitive_on_open("allow")).sensitive_on_open == "allow"
+
+    gone = await client.remove_provider("rack")
+    assert (gone.provider.name, gone.active) == ("rack", True)
+    assert (await client.providers()).providers == ()
+
+
 @pytest.mark.parametrize(
     ("ask", "kind", "message"),
     [
         (lambda client: client.create_key(wire.NewKey("a", user="x")), wire.UnknownSubject, 'There is no user "x".'),
         (lambda client: client.create_user(""), wire.InvalidInput, "That is no name."),
+        (lambda client: client.policy("\udc80"), wire.InvalidInput, "A name is not text in UTF-8."),
+        (lambda client: client.policy("x"), wire.UnknownSubject, 'There is no workspace "x".'),
+        (lambda client: client.test_provider("x"), wire.UnknownSubject, 'There is no provider "x".'),
         (lambda client: client.create_user("\udc80"), wire.InvalidInput, "A name is not text in UTF-8."),
         (lambda client: client.create_user("admin"), AdminError, 'There is a user "admin" already.'),
         (lambda client: client.set_model("a/b?c", "x"), wire.UnknownSubject, "The daemon has no /admin/v1/models/a/b"),

@@ -6,8 +6,10 @@ from datetime import timedelta
 import pytest
 
 from appliance.admin import wire
-from appliance.errors import StorageUnavailable
+from appliance.admin.policy_wire import NewActive, NewAllowList, NewChoice, NewProvider, Price, ProviderCheck
+from appliance.errors import StateError, StorageUnavailable
 from appliance.store import audit
+from appliance.store.sealing import Sealer
 from tests.admin.played import MACHINE, Daemon
 
 
@@ -154,3 +156,64 @@ class TestProofs:
         assert await daemon.service.proof("prf_x") == b'{"payload":{"id":"prf_x"}}'
         with pytest.raises(wire.UnknownSubject, match='There is no certificate "prf_y"'):
             await daemon.service.proof("prf_y")
+
+
+RACK = NewProvider("rack", "openai-compatible", "http://192.168.1.9:8000/v1", "sk-1", "qwen3", "unpriced")
+
+
+async def test_a_change_of_policy_is_in_what_is_answered(daemon: Daemon):
+    await daemon.service.put_provider("zoe", RACK)
+    await daemon.service.create_workspace("zoe", wire.NewName("legal"))
+    assert (await daemon.service.set_active("zoe", NewActive("rack"))).full == ("rack/qwen3",)
+    listed = await daemon.service.set_allow_list("zoe", NewAllowList(("ollama", "rack"), "legal"))
+    assert (listed.allow, listed.full) == (("ollama", "rack"), ("ollama/smollm2", "rack/qwen3"))
+    assert (await daemon.service.policy(None)).full == ("rack/qwen3",)
+    assert (await daemon.service.set_unscannable("zoe", NewChoice("allow"))).unscannable == "allow"
+    assert (await daemon.service.set_sensitive_on_open("zoe", NewChoice("allow"))).sensitive_on_open == "allow"
+    assert (await daemon.service.clear_allow_list("zoe", "legal")).full == ("rack/qwen3",)
+    await daemon.service.remove_provider("zoe", "rack")
+    assert (await daemon.service.policy(None)).full == ()
+    assert daemon.changes == 8
+    rows = await daemon.parts.database.read(lambda conn: audit.newest(conn, limit=8))
+    assert {row.who for row in rows} == {"zoe"}
+
+
+async def test_providers_are_listed_with_what_their_models_cost(daemon: Daemon):
+    await daemon.service.put_provider("zoe", RACK)
+    await daemon.service.put_provider("zoe", NewProvider("eu", "openai", key="sk-2", full="gpt-4o"))
+    rack, eu = (await daemon.service.providers()).providers
+    assert (rack.full_price, rack.fast_price) == (Price(100_000, 200_000), None)
+    # openai.com/api/pricing: GPT-4o is $2.50 and $10. A provider of a kind with public prices has those, by any name.
+    assert (eu.full_price, eu.fast_price) == (Price(2_500_000, 10_000_000), None)
+
+
+async def test_a_provider_is_tested_with_its_own_key_and_nothing_is_recorded(daemon: Daemon):
+    await daemon.service.put_provider("zoe", RACK)
+    daemon.checker.answer = ProviderCheck(False, "The key is wrong.", "Give another.")
+    assert await daemon.service.test_provider("rack") == daemon.checker.answer
+    [asked] = daemon.checker.asked
+    assert (asked.name, asked.kind, asked.base_url, asked.key, asked.full, asked.fast) == (
+        "rack",
+        "openai-compatible",
+        "http://192.168.1.9:8000/v1",
+        "sk-1",
+        "qwen3",
+        "unpriced",
+    )
+    assert daemon.changes == 1
+
+
+async def test_a_key_that_another_key_file_sealed_is_told(daemon: Daemon):
+    await daemon.service.put_provider("zoe", RACK)
+    daemon.parts = replace(daemon.parts, sealer=Sealer(b"1" * 32))
+    with pytest.raises(StateError, match=r"Put back the secret\.key"):
+        await daemon.service.test_provider("rack")
+
+
+async def test_a_status_has_a_lane_for_every_provider(daemon: Daemon):
+    await daemon.service.put_provider("zoe", RACK)
+    await daemon.service.put_provider("zoe", NewProvider("eu", "openai", key="sk-2"))
+    assert (await daemon.service.status()).lanes[1:] == (
+        wire.Lane("rack", local=False, ready=True, machines=0, model="qwen3"),
+        wire.Lane("eu", local=False, ready=False, machines=0, why="it has no full model"),
+    )

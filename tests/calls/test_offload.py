@@ -10,7 +10,8 @@ CHAT = Chat((Message("user"),))
 
 
 def call(body_bytes: int, chat: Chat = CHAT) -> Call:
-    return Call(cast("Any", None), "/v1/chat/completions", "", False, chat, "", body_bytes, datetime.now(UTC))
+    body = b"x" * body_bytes
+    return Call(cast("Any", None), "/v1/chat/completions", "", False, chat, body, "", datetime.now(UTC))
 
 
 async def test_only_a_large_body_and_one_with_tools_leave_the_event_loop():

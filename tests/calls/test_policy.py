@@ -16,6 +16,7 @@ from appliance.calls.policy import (
     Tier,
     active_provider,
     fingerprint,
+    full_model,
     local_lane,
     local_lane_exists,
     reachable,
@@ -122,6 +123,22 @@ def test_nobody_configured_is_refused_with_a_next_step(policy: Make, settings: d
     with pytest.raises(ProviderNotAllowed) as refused:
         reachable(policy(**settings), sensitive=False)
     assert "synapse " in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("settings", "model"),
+    [
+        # routing.md, "Choice": full = the configured full model of the first allowed provider that is configured.
+        ({}, "llama3.1"),
+        ({"active": "openai"}, "gpt-4o"),
+        ({"allow": ("unset", "mistral", "openai")}, "mistral-large"),
+        ({"allow": ("ollama", "openai")}, "llama3.1"),
+        ({"allow": ("unset",)}, None),
+        ({"active": "nowhere"}, None),
+    ],
+)
+def test_the_full_model_in_force(policy: Make, settings: dict[str, object], model: str | None):
+    assert full_model(policy(**settings)) == model
 
 
 def test_no_external_provider_can_take_the_name_of_the_lane(policy: Make):

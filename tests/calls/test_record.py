@@ -2,6 +2,7 @@ import hashlib
 from datetime import UTC, datetime
 
 from appliance.calls.call import Call
+from appliance.calls.costs import Costs
 from appliance.calls.record import Course, certificate, ledger_row
 from appliance.cluster.machine import Machine
 from appliance.dialects.chat import Chat, Finish, Message, TextDelta, Usage
@@ -46,6 +47,12 @@ def test_an_answered_call():
     row = ledger_row(course, CALL, "prf_x", "complete", total_seconds=1.5)
     assert (row.first_token_ms, row.total_ms, row.completion_tokens, row.questions_milli) == (250, 1500, 2, 250)
     assert (row.workspace_n, row.key_n, row.user_n) == (3, 2, 4)
+    assert (row.cost_micro, row.full_cost_micro) == (0, 0)
+
+
+def test_the_costs_are_those_that_were_found():
+    row = ledger_row(answered(), CALL, "prf_x", "complete", total_seconds=1.5, costs=Costs(None, 12))
+    assert (row.cost_micro, row.full_cost_micro) == (None, 12)
 
 
 def test_an_answer_without_a_word_has_the_hash_of_no_text():

@@ -27,6 +27,9 @@ PRICES: Prices = {("openai", "gpt-4o-mini"): 600_000, ("mistral", "mistral-small
 SENSITIVE = "sensitive=true -> local Ollama (data never leaves machine)"
 
 
+RACKS = {name: Provider(name, "openai-compatible", "big", "m", local=False) for name in ("one", "two")}
+
+
 def route(policy: Policy, model: str = "pulse-auto", prompt: Prompt = SHORT, prices: Prices = PRICES) -> Decision:
     return decide(policy, parse(model), prompt, prices=prices)
 
@@ -144,6 +147,12 @@ def test_full_tier(policy: Make, settings: Mapping[str, object], expected: list[
         # … else full: no fast model, or one that is the full model.
         ({"allow": ("anthropic", "rack")}, PRICES, ["anthropic/claude-sonnet-4-6", "rack/qwen3"]),
         ({"active": "anthropic"}, PRICES, ["anthropic/claude-sonnet-4-6"]),
+        # Compatible servers, which are all of one kind, are told apart by their names.
+        (
+            {"allow": ("one", "two"), "providers": RACKS},
+            {("one", "m"): 2, ("two", "m"): 1, ("openai-compatible", "m"): 0},
+            ["two/m", "one/m"],
+        ),
         # A provider without a distinct fast model may still follow.
         ({"allow": ("anthropic", "openai")}, PRICES, ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-6"]),
         # synapse.md, "Metering": local models cost zero.

@@ -55,7 +55,8 @@ async def test_a_fresh_installation_without_a_model(client: Client, listening: D
 
 
 def test_a_lane_outside_has_no_machines():
-    lane = wire.Lane("openai", local=False, ready=True, machines=0)
+    lane = wire.Lane("openai", local=False, ready=True, machines=0, model="gpt-4o")
+    other = wire.Lane("rack", local=False, ready=False, machines=0, why="it has no full model")
     summary = status._summary(
         wire.Status(
             version="1",
@@ -65,7 +66,7 @@ def test_a_lane_outside_has_no_machines():
             base_url="u",
             shield_mode="off",
             active_provider="openai",
-            lanes=(lane,),
+            lanes=(lane, other),
             machines=(),
             keys=wire.KeyCount(0, 0, 0),
             calls_in_flight=0,
@@ -73,4 +74,4 @@ def test_a_lane_outside_has_no_machines():
         ),
         NOW,
     )
-    assert "lanes     openai ready" in summary
+    assert "lanes     openai ready: full model gpt-4o, rack not ready: it has no full model" in summary

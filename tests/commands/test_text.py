@@ -53,6 +53,22 @@ class TestTable:
             assert line.isprintable()
 
 
+class TestWrapped:
+    @pytest.mark.usefixtures("terminal")
+    def test_a_sentence_breaks_between_words_at_the_terminals_width(self):
+        lines = text.wrapped("word " * 30)
+        assert len(lines) == 2
+        assert all(line.split() == ["word"] * len(line.split()) and len(line) <= 80 for line in lines)
+
+    @pytest.mark.usefixtures("terminal")
+    def test_a_name_is_never_broken(self):
+        assert text.wrapped(f"see some-{'x' * 90} here") == ("see", f"some-{'x' * 90}", "here")
+
+    def test_where_nobody_looks_it_is_80_columns(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(text, "available", lambda: None)
+        assert max(len(line) for line in text.wrapped("a " * 200)) == 79
+
+
 class TestAvailable:
     @pytest.fixture(autouse=True)
     def columns(self, monkeypatch: pytest.MonkeyPatch) -> None:

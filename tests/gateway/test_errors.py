@@ -2,12 +2,13 @@ import orjson
 import pytest
 
 from appliance import errors as hierarchy
-from appliance.errors import BadRequest, BodyTooLarge, CallError, NotAuthenticated, UpstreamFailed
+from appliance.errors import BadRequest, BodyTooLarge, CallError, NotAuthenticated, Overloaded, UpstreamFailed
 from appliance.gateway import errors
 from appliance.gateway.errors import InternalError
 
 # gateway.md, "Errors": condition → status, code, OpenAI type.
 TABLE = [
+    ("UnscannableContent", 422, "unscannable_content", "invalid_request_error"),
     ("NotAuthenticated", 401, "invalid_api_key", "authentication_error"),
     ("ScopeDenied", 403, "scope_denied", "permission_error"),
     ("ReadOnlyKey", 403, "read_only_key", "permission_error"),
@@ -83,3 +84,10 @@ def test_who_broke_decides_the_ending():
     assert errors.ending(UpstreamFailed("No.")) == "failed"
     assert errors.ending(hierarchy.StorageUnavailable("No.")) == "failed"
     assert errors.ending(InternalError()) == "failed"
+
+
+@pytest.mark.parametrize(("asked", "sent"), [(None, b"5"), (7.0, b"7"), (1.2, b"2"), (0.0, b"1")])
+def test_a_provider_s_own_word_of_when_to_come_back_is_handed_on(asked: float | None, sent: bytes):
+    """RFC 9110, section 10.2.3: whole seconds."""
+    headers = dict(errors.reply(Overloaded("Busy.", retry_after=asked), "openai").headers)
+    assert headers[b"retry-after"] == sent

@@ -109,4 +109,5 @@ async def test_a_large_prompt_does_not_hold_other_calls_up(gateway: Box, name: s
     stop.set()
     await watching
     assert {answer.status_code for answer in answers} == {400}  # longer than the model's context
-    assert longest < 0.25  # a bound against a stall; the figure itself is measured by scripts/bench gateway
+    # A bound against a stall, on a machine that is busy with other tests; scripts/bench gateway measures the figure.
+    assert longest < 0.5

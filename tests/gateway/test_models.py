@@ -3,6 +3,8 @@ from pathlib import Path
 import openai
 import pytest
 
+from appliance.admin.policy_wire import NewProvider
+from appliance.admin.wire import NewKey
 from tests.box import Box, box
 
 
@@ -21,6 +23,17 @@ async def test_the_full_model_is_the_one_that_was_set(gateway: Box):
     await gateway.admin.set_model("full", "qwen3:8b")
     said = (await gateway.http.get("/v1/models")).json()
     assert [entry["id"] for entry in said["data"]][3:] == ["qwen3:8b"]
+
+
+async def test_each_workspace_sees_the_full_model_that_its_own_calls_go_to(gateway: Box):
+    await gateway.admin.put_provider(NewProvider("openai", "openai", key="sk-1", full="gpt-4o"))
+    await gateway.admin.create_workspace("legal")
+    await gateway.admin.set_allow_list(("openai", "ollama"), "legal")
+    other = (await gateway.admin.create_key(NewKey("other", workspace="legal"))).secret
+    theirs = (await gateway.http.get("/v1/models", headers={"authorization": f"Bearer {other}"})).json()
+    ours = (await gateway.http.get("/v1/models")).json()
+    assert [entry["id"] for entry in theirs["data"]][3:] == ["gpt-4o"]
+    assert [entry["id"] for entry in ours["data"]][3:] == ["double"]
 
 
 async def test_without_a_machine_the_aliases_remain(tmp_path: Path, unused_tcp_port: int):

@@ -11,7 +11,8 @@ from appliance.dialects.ollama.body import Prepared
 from appliance.dialects.ollama.lines import Reader
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.connections import open_session
-from appliance.lanes.ollama import OllamaLane, Timeouts
+from appliance.lanes.limits import Timeouts
+from appliance.lanes.ollama import OllamaLane
 from tests.upstreams.ollama import OllamaDouble, Script, answers, done, line, refuses, says
 from tests.waiting import until
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import StateError
+from appliance.store import allow_lists
 from appliance.store import migrate as module
 from appliance.store.migrate import migrate, migrations
 
@@ -53,3 +54,87 @@ def test_a_migration_that_fails_leaves_nothing_behind(conn: sqlite3.Connection, 
         migrate(conn)
     assert conn.execute("PRAGMA user_version").fetchone()[0] == len(broken) - 1
     assert not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'half'").fetchone()
+
+
+class TestFromVersion1:
+    """A database that the first version wrote, with a row in every table that a later migration could touch."""
+
+    @pytest.fixture
+    def old(self, conn: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> sqlite3.Connection:
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "migrations", lambda: migrations()[:1])
+            migrate(conn)
+        assert conn.execute("PRAGMA user_version").fetchone()[0] == 1
+        conn.executescript(
+            """
+            INSERT INTO installation VALUES (1, 'office-1', 5);
+            INSERT INTO workspaces VALUES (3, 'ws_3', 'legal', 5);
+            INSERT INTO users VALUES (4, 'usr_4', 'zoe', 5);
+            INSERT INTO keys VALUES (2, 'key_2', x'00', 'laptop', 3, 4, 'engine', 0, NULL, NULL, NULL, 5, NULL);
+            INSERT INTO live_settings VALUES (1, 'local.models', '{"full":"qwen3"}');
+            INSERT INTO audit VALUES (1, 5, 'zoe', 'model.set', 'full', NULL, '"qwen3"');
+            INSERT INTO signing_keys VALUES (1, 'kid', 'certificate', x'01', x'02', 0, NULL);
+            INSERT INTO log_entries VALUES (0, 't', x'01', 'kid', x'02', x'03');
+            INSERT INTO open_intents VALUES (0, 'prf_1');
+            INSERT INTO certificates VALUES (0, 'prf_1', 3);
+            INSERT INTO ledger (at_ms, proof_id, workspace_n, key_n, user_n, dialect, address, prompt_tokens,
+                completion_tokens, questions_milli, total_ms, masked, ending)
+                VALUES (5, 'prf_1', 3, 2, 4, 'openai', 'pulse-auto', 1, 2, 250, 9, 0, 'complete');
+            """
+        )
+        return conn
+
+    def rows(self, conn: sqlite3.Connection) -> dict[str, list[object]]:
+        tables = [row[0] for row in conn.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        return {table: conn.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+
+    def test_every_row_is_still_there_and_the_new_tables_are_empty(self, old: sqlite3.Connection):
+        before = self.rows(old)
+        migrate(old)
+        after = self.rows(old)
+        assert all(before.values())
+        assert {table: after[table] for table in before} == before
+        assert {table: rows for table, rows in after.items() if table not in before} == {
+            "providers": [],
+            "allow_lists": [],
+        }
+
+    def test_the_file_is_kept_as_it_was(self, old: sqlite3.Connection, tmp_path: Path):
+        # operations.md, "Never lose anything": migrations run "after an automatic backup".
+        before = self.rows(old)
+        (tmp_path / "synapse.db").chmod(0o600)
+        (tmp_path / "synapse.db.schema-1.new").write_text("left by a crash")
+        migrate(old)
+        copy = tmp_path / "synapse.db.schema-1"
+        assert copy.stat().st_mode & 0o777 == 0o600
+        kept = sqlite3.connect(copy)
+        assert self.rows(kept) == before
+        assert kept.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert kept.execute("PRAGMA application_id").fetchone()[0] == module.APPLICATION_ID
+        kept.close()
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["synapse.db", "synapse.db.schema-1"]
+
+    def test_a_new_file_and_one_that_is_up_to_date_are_not_copied(self, conn: sqlite3.Connection, tmp_path: Path):
+        migrate(conn)
+        migrate(conn)
+        assert [file.name for file in tmp_path.iterdir()] == ["synapse.db"]
+
+    def test_where_the_copy_cannot_be_made_nothing_is_migrated(self, old: sqlite3.Connection, tmp_path: Path):
+        (tmp_path / "synapse.db.schema-1.new").mkdir()
+        with pytest.raises(OSError, match=r"schema-1\.new"):
+            migrate(old)
+        assert old.execute("PRAGMA user_version").fetchone()[0] == 1
+
+    def test_the_schema_is_that_of_a_new_file(self, old: sqlite3.Connection):
+        fresh = sqlite3.connect(":memory:", isolation_level=None)
+        migrate(old)
+        migrate(fresh)
+        schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+        assert old.execute(schema).fetchall() == fresh.execute(schema).fetchall()
+        fresh.close()
+
+    def test_the_workspace_of_old_can_have_a_list(self, old: sqlite3.Connection):
+        migrate(old)
+        old.execute("PRAGMA foreign_keys = ON")
+        allow_lists.put(old, 3, ["openai"])
+        assert allow_lists.all_lists(old) == {3: ("openai",)}

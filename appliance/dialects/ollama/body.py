@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import orjson
 
 from appliance.dialects.chat import Chat, Effort, Image, Message, Sampling, Tool, ToolCall
-from appliance.dialects.jsonbody import MAX_DEPTH, nested_deeper
-from appliance.dialects.ollama.errors import json_object
+from appliance.dialects.jsonobject import played_back
 from appliance.dialects.ollama.forced import forced
 from appliance.dialects.ollama.lines import Reader
 from appliance.dialects.ollama.tools import definitions
@@ -105,20 +104,8 @@ def _message(message: Message) -> dict[str, object]:
 
 
 def _tool_call(index: int, call: ToolCall) -> dict[str, object]:
-    function = {"index": index, "name": call.name, "arguments": _arguments(call.arguments)}
+    function = {"index": index, "name": call.name, "arguments": played_back(call.arguments)}
     return {"id": call.id, "function": function} if call.id else {"function": function}
-
-
-def _arguments(text: str) -> object:
-    """The arguments of an earlier call. The server takes an object only, and a broken history must not end a chat."""
-    if not text.strip():
-        return {}
-    encoded = text.encode()
-    value = json_object(encoded)
-    if value is None or nested_deeper(value, MAX_DEPTH):
-        return {"_raw": text}
-    # As it was written: a model that reads its own words again need not compute them again.
-    return orjson.Fragment(encoded)
 
 
 def _wishes(chat: Chat, target: Target, choice: int, seed: int | None) -> dict[str, object]:

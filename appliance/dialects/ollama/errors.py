@@ -3,9 +3,8 @@
 import re
 from typing import cast
 
-import orjson
-
 from appliance.dialects.chat import Usage
+from appliance.dialects.jsonobject import json_object
 
 MAX_ERROR_CHARACTERS = 500
 """An error is a sentence. What is longer is a page of some proxy, whose beginning tells enough."""
@@ -75,12 +74,3 @@ def sentence(error: object) -> str:
         error = said
     text = error.strip() if isinstance(error, str) else ""
     return text[:MAX_ERROR_CHARACTERS] or "It gave no reason."
-
-
-def json_object(data: bytes) -> dict[str, object] | None:
-    """The object that `data` is, None if it is anything else."""
-    try:
-        value: object = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return None
-    return cast("dict[str, object]", value) if isinstance(value, dict) else None

@@ -11,7 +11,8 @@ import orjson
 
 from appliance.dialects.chat import Chat, Tool
 from appliance.dialects.jsonbody import MAX_DEPTH, nested_deeper
-from appliance.dialects.ollama.errors import InvalidToolCall, json_object
+from appliance.dialects.jsonobject import json_object
+from appliance.dialects.ollama.errors import InvalidToolCall
 from appliance.dialects.ollama.tools import MAX_CHARACTERS, inlined
 from appliance.dialects.schemas import Allowance
 from appliance.dialects.structured import check_value

@@ -20,7 +20,8 @@ from appliance.dialects.chat import (
     ToolCallDelta,
     Usage,
 )
-from appliance.dialects.ollama.errors import InvalidToolCall, OllamaError, failure, json_object, sentence
+from appliance.dialects.jsonobject import json_object
+from appliance.dialects.ollama.errors import InvalidToolCall, OllamaError, failure, sentence
 from appliance.dialects.ollama.forced import Forced
 
 MAX_COUNT = 2**31 - 1

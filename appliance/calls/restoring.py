@@ -1,0 +1,61 @@
+"""Puts the values of a call back into the events that answer it, as they come.
+
+Text and reasoning of each choice are streams of their own, in which a token may be split anywhere; a tool call is
+whole. Must not know where the tokens come from. Source: shield.md ("Restoring").
+"""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from dataclasses import replace
+
+from appliance.dialects.chat import Event, Finish, ReasoningDelta, TextDelta, ToolCallDelta
+from appliance.shield.restore import restore
+from appliance.shield.streams import Restorer
+from appliance.shield.vault import Vault
+
+
+async def restored(events: AsyncGenerator[Event, None], vault: Vault) -> AsyncGenerator[Event, None]:
+    """The same answer with values in place of this call's tokens. Closing it closes `events`."""
+    restoring = _Restoring(vault)
+    async with aclosing(events):
+        async for event in events:
+            for each in restoring.feed(event):
+                yield each
+
+
+class _Restoring:
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._texts: dict[int, Restorer] = {}
+        self._thoughts: dict[int, Restorer] = {}
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        match event:
+            case TextDelta():
+                yield from self._ended_thought(event.choice)
+                text = self._texts.setdefault(event.choice, Restorer(self._vault)).feed(event.text)
+                if text or event.chances:
+                    yield replace(event, text=text)
+            case ReasoningDelta():
+                yield from self._ended_text(event.choice)
+                text = self._thoughts.setdefault(event.choice, Restorer(self._vault)).feed(event.text)
+                if text:
+                    yield replace(event, text=text)
+            case ToolCallDelta():
+                yield from self._ended(event.choice)
+                yield replace(event, arguments=restore(event.arguments, self._vault, depth=1))
+            case Finish():
+                yield from self._ended(event.choice)
+                yield event
+
+    def _ended(self, choice: int) -> Iterator[Event]:
+        yield from self._ended_thought(choice)
+        yield from self._ended_text(choice)
+
+    def _ended_text(self, choice: int) -> Iterator[Event]:
+        if choice in self._texts and (rest := self._texts.pop(choice).flush()):
+            yield TextDelta(rest, choice=choice)
+
+    def _ended_thought(self, choice: int) -> Iterator[Event]:
+        if choice in self._thoughts and (rest := self._thoughts.pop(choice).flush()):
+            yield ReasoningDelta(rest, choice)

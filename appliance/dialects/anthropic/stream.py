@@ -1,0 +1,223 @@
+"""Reads the server-sent events of one answer of Anthropic's Messages API.
+
+What the API may add, event, block and delta types that are not known here, is read over; what breaks its own order is
+an answer that cannot be trusted, and fails. Source: dialects.md §1.2 ("SSE", "stop_reason"); Anthropic's documentation
+("Streaming messages"); the types of PyPI `anthropic` 2.14.0.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import orjson
+
+from appliance.dialects.anthropic.errors import reported
+from appliance.dialects.chat import Event, Finish, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from appliance.dialects.jsonobject import json_object
+from appliance.dialects.upstream import ProviderError
+
+MAX_COUNT = 2**31 - 1
+"""Of tokens. What is larger is no count, and would fit into no certificate."""
+
+_REASONS: dict[object, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+"""With calls, `stop` becomes `tool_calls`; `tool_use` alone tells of none, since its call may have been the answer."""
+
+_KNOWN = (
+    "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+    "message_stop",
+)  # fmt: skip
+
+_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+Json = dict[str, object]
+
+
+@dataclass(slots=True)
+class _Block:
+    """The block that is open. `input` is the whole of a call's that came at once; `pieces` are what came later."""
+
+    index: int
+    kind: str
+    name: str = ""
+    input: object = None
+    pieces: list[str] = field(default_factory=list[str])
+
+
+class Reader:
+    """Feed the events of one answer, in order. Indices and ids of its tool calls are ours, not the server's."""
+
+    def __init__(self, new_id: Callable[[], str], *, answer_tool: str = "") -> None:
+        """`answer_tool`: the input of this tool is no call but the text of the answer."""
+        self._new_id = new_id
+        self._answer_tool = answer_tool
+        self._started = False
+        self._block: _Block | None = None
+        self._calls = 0
+        self._broken = False  # the last call is no JSON object
+        self._counts: dict[str, int] = {}
+        self._reason: FinishReason | None = None
+        self._finished = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer has its end; a stream that ends before has failed."""
+        return self._finished
+
+    def read(self, event: str, data: str) -> tuple[Event, ...]:
+        """The events of one server-sent event; the last one of an answer is its `Finish`. Raises ProviderError."""
+        if self._finished or not data.strip():
+            return ()
+        fields = json_object(data.encode(errors="replace"))
+        if fields is None:
+            raise _wrong("an event that is not a JSON object")
+        kind = fields.get("type", event)
+        if kind == "error":
+            raise reported(_member(fields, "error"))
+        if kind not in _KNOWN:
+            return ()
+        if self._started == (kind == "message_start"):
+            raise _wrong(f"`{kind}` out of order")
+        return tuple(self._events(str(kind), fields))
+
+    def _events(self, kind: str, fields: Json) -> Iterator[Event]:
+        match kind:
+            case "message_start":
+                self._started = True
+                self._count(_member(fields, "message"))
+            case "content_block_start":
+                yield from self._block_start(fields)
+            case "content_block_delta":
+                yield from self._block_delta(fields)
+            case "content_block_stop":
+                yield from self._block_stop(fields)
+            case "message_delta":
+                self._message_delta(fields)
+            case _:
+                yield self._end()
+
+    def _block_start(self, fields: Json) -> Iterator[Event]:
+        if self._block is not None or self._reason is not None:
+            raise _wrong("`content_block_start` out of order")
+        block = _member(fields, "content_block")
+        self._block = opened = _Block(_index(fields), _string(block, "type"))
+        if opened.kind == "tool_use":
+            opened.name = _string(block, "name")
+            opened.input = block.get("input")
+            if not opened.name:
+                raise _wrong("a tool call without a name")
+        elif opened.kind == "text":
+            yield from _text(_string(block, "text"))
+        elif opened.kind == "thinking":
+            yield from _thought(_string(block, "thinking"))
+
+    def _block_delta(self, fields: Json) -> Iterator[Event]:
+        block, delta = self._open(fields), _member(fields, "delta")
+        match block.kind, delta.get("type"):
+            case "text", "text_delta":
+                yield from _text(_string(delta, "text"))
+            case "thinking", "thinking_delta":
+                yield from _thought(_string(delta, "thinking"))
+            case "tool_use", "input_json_delta":
+                block.pieces.append(_string(delta, "partial_json"))
+                if block.name == self._answer_tool:
+                    yield from _text(block.pieces[-1])
+            case (("text" | "thinking" | "tool_use"), ("text_delta" | "thinking_delta" | "input_json_delta")):
+                raise _wrong("a delta that does not belong to its block")
+            case _:
+                pass
+
+    def _block_stop(self, fields: Json) -> Iterator[Event]:
+        block = self._open(fields)
+        self._block = None
+        if block.kind != "tool_use":
+            return
+        text = "".join(block.pieces)
+        whole = text if text.strip() else orjson.dumps(block.input or {}).decode()
+        if block.name == self._answer_tool:
+            yield from _text("" if text else whole)
+        elif json_object(whole.encode(errors="replace")) is None:
+            self._broken = True
+        else:
+            yield ToolCallDelta(self._calls, self._new_id(), block.name, whole)
+            self._calls += 1
+
+    def _message_delta(self, fields: Json) -> None:
+        if self._block is not None:
+            raise _wrong("`message_delta` out of order")
+        stated = _member(fields, "delta").get("stop_reason")
+        if stated is not None:
+            self._reason = _REASONS.get(stated) if isinstance(stated, str) else None
+            if self._reason is None:
+                raise _wrong("an end for a reason that is not known here")
+        self._count(fields)
+
+    def _end(self) -> Finish:
+        reason = self._reason
+        if self._block is not None or reason is None:
+            raise _wrong("the end of an answer that is not finished")
+        if reason == "stop" and self._broken:
+            raise ProviderError("failed", "The model produced an invalid tool call.")
+        self._finished = True
+        usage = Usage(sum(self._counts.get(name, 0) for name in _PROMPT), self._counts.get("output_tokens", 0))
+        return Finish("tool_calls" if self._calls and reason == "stop" else reason, usage)
+
+    def _open(self, fields: Json) -> _Block:
+        if self._block is None or self._block.index != _index(fields):
+            raise _wrong("a part of a block that is not open")
+        return self._block
+
+    def _count(self, fields: Json) -> None:
+        """The counts are totals so far: a later one replaces the earlier, and one that is left out stays."""
+        if fields.get("usage") is None:
+            return
+        usage = _member(fields, "usage")
+        for name in (*_PROMPT, "output_tokens"):
+            value = usage.get(name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
+                raise _wrong(f"a `{name}` that is not a count")
+            self._counts[name] = value
+
+
+def _text(text: str) -> Iterator[Event]:
+    if text:
+        yield TextDelta(text)
+
+
+def _thought(text: str) -> Iterator[Event]:
+    if text:
+        yield ReasoningDelta(text)
+
+
+def _member(fields: Json, name: str) -> Json:
+    member = fields.get(name)
+    if not isinstance(member, dict):
+        raise _wrong(f"an event whose `{name}` is not an object")
+    return cast("Json", member)
+
+
+def _string(fields: Json, name: str) -> str:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, str):
+        raise _wrong(f"an event whose `{name}` is not a text")
+    return value or ""
+
+
+def _index(fields: Json) -> int:
+    index = fields.get("index")
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise _wrong("an event without the index of its block")
+    return index
+
+
+def _wrong(what: str) -> ProviderError:
+    return ProviderError("failed", f"Anthropic sent {what}.")
