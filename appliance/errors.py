@@ -34,7 +34,11 @@ class SynapseError(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        return f"{self.message} {self.advice}".strip()
+        if not self.advice:
+            return self.message
+        # What a machine or a library says often ends without a full stop.
+        end = "" if self.message.endswith((".", "!", "?")) else "."
+        return f"{self.message}{end} {self.advice}"
 
 
 class ConfigError(SynapseError):
