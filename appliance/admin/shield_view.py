@@ -12,23 +12,25 @@ class ShieldView:
         self._settings = settings
 
     def describe(self, *, chosen: bool) -> wire.Shield:
+        mode = self._shield.now.mode
         return wire.Shield(
-            mode=self._shield.mode,
+            mode=mode,
             set=chosen,
             configured=self._settings.mode,
-            categories=BY_MODE[self._shield.mode],
+            categories=BY_MODE[mode],
             country=self._settings.country,
             names=len(self._settings.names),
             ignored=len(self._settings.ignore),
         )
 
     async def test(self, text: str) -> wire.ShieldAnswer:
-        (found,) = await self._shield.scan([text])
-        (masked,) = self._shield.mask([text], [found]).texts
+        shield = self._shield.now
+        (found,) = await shield.scan([text])
+        (masked,) = shield.mask([text], [found]).texts
         findings: list[wire.ShieldFinding] = []
         moved = 0  # how much further on a place of the text stands in the masked one
         for each in found:
             token = masked[each.start + moved : masked.index("]", each.start + moved) + 1]
             findings.append(wire.ShieldFinding(each.start, each.end, each.category, token, each.rule, each.context))
             moved += len(token) - (each.end - each.start)
-        return wire.ShieldAnswer(mode=self._shield.mode, masked=masked, findings=tuple(findings))
+        return wire.ShieldAnswer(mode=shield.mode, masked=masked, findings=tuple(findings))

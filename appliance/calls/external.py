@@ -20,7 +20,7 @@ from appliance.calls.record import Course
 from appliance.calls.restoring import restored
 from appliance.calls.routing import Candidate
 from appliance.dialects.anthropic import body as anthropic
-from appliance.dialects.chat import Chat, DialectError, Event, Image
+from appliance.dialects.chat import Chat, DialectError, Event
 from appliance.dialects.mistral import upstream as mistral
 from appliance.dialects.openai import request as openai_request
 from appliance.dialects.openai import upstream as openai
@@ -96,8 +96,8 @@ class ExternalRun:
         where = self._parts.endpoints.by_name.get(self._provider.name)
         if where is None:  # removed a moment ago
             raise ProviderNotAllowed(f"The provider {self._provider.name} was removed.", advice="Try again.")
-        self._check_scannable()
         body, masked = await self._outbound.leaving()
+        self._check_scannable()
         outgoing = await offloaded(self._call, lambda: self._outgoing(body))
         course = self._course
         pii = Pii(self._policy.shield_mode, masked.vault.count, masked.vault.categories)
@@ -107,7 +107,9 @@ class ExternalRun:
             elapsed=self._parts.monotonic() - course.started,
             sending=lambda: course.sending_out(self._provider.label, self._model, outgoing.body, pii),
         )
-        async with aclosing(restored(self._counted(events), masked.vault)) as answer:
+        # A structured answer is JSON, in which a value has to be escaped.
+        depth = 0 if self._call.chat.format is None else 1
+        async with aclosing(restored(self._counted(events), masked.vault, depth=depth)) as answer:
             async for event in answer:
                 yield event
 
@@ -120,9 +122,10 @@ class ExternalRun:
     def _check_scannable(self) -> None:
         if self._policy.shield_mode == "off" or self._policy.unscannable == "allow":
             return
-        if any(isinstance(part, Image) for message in self._call.chat.messages for part in message.parts):
+        if self._outbound.unscannable:
             raise UnscannableContent(
-                "Pictures cannot be scanned for personal data, and this call would take them out of the building.",
+                "Pictures and files cannot be scanned for personal data, and this call would take some out of the"
+                " building.",
                 advice="Ask `pulse-sensitive`, which stays inside, or have the administrator allow it: "
                 "`synapse policy unscannable allow`.",
                 param="messages",

@@ -5,6 +5,7 @@ Which texts are scanned, and what becomes of the findings, is decided by others.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from appliance.shield.cache import FindingsCache
 from appliance.shield.categories import Mode
@@ -15,6 +16,24 @@ from appliance.shield.names import Names
 from appliance.shield.scanner import Scanner
 
 CACHE_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Shielding:
+    """The shield as it was at one moment. A call keeps its own, so that a change holds from the next call on."""
+
+    mode: Mode
+    country: str
+    _scanner: Scanner
+    _key: bytes = field(repr=False)
+
+    async def scan(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
+        """What is personal in each of the texts of one call."""
+        return await self._scanner.scan(texts)
+
+    def mask(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> Masked:
+        """The same texts as they may leave, and the vault that restores the answer."""
+        return mask(texts, findings, key=self._key, country=self.country)
 
 
 class LiveShield:
@@ -34,29 +53,20 @@ class LiveShield:
         self._country = country
         self._lists = (tuple(names), tuple(ignored))
         self._random = random
-        self._mode: Mode = "off"
-        self._scanner = self._made("off")
+        self._now = self._made("off")
 
     @property
-    def mode(self) -> Mode:
-        return self._mode
+    def now(self) -> Shielding:
+        return self._now
 
     async def use(self, mode: Mode) -> None:
-        """Change the mode: from the next scan on, with an empty cache."""
-        if mode != self._mode:
+        """Change the mode: for the next call, with an empty cache."""
+        if mode != self._now.mode:
             # The lexicon of names takes a moment to load, in which other calls go on.
-            scanner = await asyncio.to_thread(self._made, mode)
-            self._scanner, self._mode = scanner, mode
+            self._now = await asyncio.to_thread(self._made, mode)
 
-    async def scan(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        """What is personal in each of the texts of one call."""
-        return await self._scanner.scan(texts)
-
-    def mask(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> Masked:
-        """The same texts as they may leave, and the vault that restores the answer."""
-        return mask(texts, findings, key=self._key, country=self._country)
-
-    def _made(self, mode: Mode) -> Scanner:
+    def _made(self, mode: Mode) -> Shielding:
         names, ignored = self._lists
         detector = Detector(mode, country=self._country, names=lambda: Names(names, ignored))
-        return Scanner(detector, FindingsCache(self._random(CACHE_KEY_BYTES)))
+        scanner = Scanner(detector, FindingsCache(self._random(CACHE_KEY_BYTES)))
+        return Shielding(mode, self._country, scanner, self._key)

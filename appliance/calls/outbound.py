@@ -1,50 +1,90 @@
 """A call's body on its way out of the building: its text scanned once, and masked before it leaves.
 
-Must not know which provider it goes to. Source: architecture.md, rules 1 and 2; shield.md.
+Must not know which provider it goes to. Source: architecture.md, rules 1 and 2; shield.md; gateway.md ("Sensitive data
+that is not text").
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from appliance.calls.call import DIALECTS, Call, Dialect
-from appliance.calls.live_shield import LiveShield
+from appliance.calls.live_shield import Shielding
 from appliance.calls.offload import offloaded
-from appliance.dialects.jsontext import IsText, JsonText
+from appliance.dialects.jsontext import IsText, JsonText, Path, TooDeep
 from appliance.dialects.openai import structure
+from appliance.errors import UnscannableContent
 from appliance.shield.finding import Finding
 from appliance.shield.mask import Masked
 
-IS_TEXT: Mapping[Dialect, IsText] = {"openai": structure.is_text}
-"""Which strings of a dialect's bodies are text."""
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the strings of a dialect's bodies are."""
+
+    is_text: IsText
+    is_end_user: Callable[[Path], bool]
+    is_unscannable: Callable[[str], bool]
+
+
+STRUCTURES: Mapping[Dialect, Structure] = {
+    "openai": Structure(structure.is_text, structure.is_end_user, structure.is_unscannable)
+}
 
 
 class Outbound:
-    """The body of one call. What was never scanned leaves as it is, so that whoever lets it leave scans it first."""
+    """The body of one call. What was never scanned is not masked, so that whoever lets it leave scans it first.
 
-    def __init__(self, call: Call, shield: LiveShield) -> None:
+    `end_user` makes what a provider is told of the name of an end user.
+    """
+
+    def __init__(self, call: Call, shield: Shielding, end_user: Callable[[str], str]) -> None:
         self._call = call
         self._shield = shield
+        self._end_user = end_user
+        self._structure = STRUCTURES[DIALECTS[call.endpoint]]
         self._document: JsonText | None = None
         self._texts: Sequence[str] = ()
         self._findings: Sequence[Sequence[Finding]] = ()
+        self._settled: dict[int, str] = {}  # what leaves in a text's place without having been scanned
+        self.unscannable = False
+        """Whether it holds what the shield cannot read."""
 
     async def scan(self) -> bool:
-        """Read all text that would leave; whether any of it is personal."""
-        self._document = document = await offloaded(self._call, self._read)
-        self._texts = list(document.texts)
+        """Read all text that would leave; whether any of it is personal.
+
+        Raises UnscannableContent for text that is hidden too deep to be read.
+        """
+        await offloaded(self._call, self._read)
         self._findings = await self._shield.scan(self._texts)
         return any(self._findings)
 
     async def leaving(self) -> tuple[str, Masked]:
         """The body as it may leave, and the vault that restores the answer to it."""
-        document = self._document
-        if document is None:
-            return self._call.body.decode(), self._shield.mask((), ())
+        if self._document is None:
+            await offloaded(self._call, self._read)
+            self._findings = [()] * len(self._texts)
+        return await offloaded(self._call, self._masked)
 
-        def mask() -> tuple[str, Masked]:
-            masked = self._shield.mask(self._texts, self._findings)
-            return document.with_texts(masked.texts), masked
+    def _read(self) -> None:
+        try:
+            document = JsonText.read(self._call.body.decode(), self._structure.is_text)
+        except TooDeep:
+            raise UnscannableContent(
+                "The call holds JSON inside of JSON to more levels than the shield reads.",
+                advice="Send it as one document, or ask `pulse-sensitive`, which stays inside.",
+            ) from None
+        texts: list[str] = []
+        for number, (path, text) in enumerate(document.leaves):
+            if self._structure.is_end_user(path):
+                self._settled[number] = self._end_user(text)
+            elif self._structure.is_unscannable(text):
+                self._settled[number] = text
+                self.unscannable = True
+            texts.append("" if number in self._settled else text)
+        self._document, self._texts = document, texts
 
-        return await offloaded(self._call, mask)
-
-    def _read(self) -> JsonText:
-        return JsonText.read(self._call.body.decode(), IS_TEXT[DIALECTS[self._call.endpoint]])
+    def _masked(self) -> tuple[str, Masked]:
+        assert self._document is not None  # noqa: S101  read by now
+        masked = self._shield.mask(self._texts, self._findings)
+        settled = self._settled
+        return self._document.with_texts(settled.get(at, text) for at, text in enumerate(masked.texts)), masked

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from appliance.calls import address as addresses
@@ -17,7 +17,7 @@ from appliance.calls.call import Call, Ending
 from appliance.calls.costs import Costing, Costs, costs
 from appliance.calls.estimate import measure
 from appliance.calls.external import ExternalLanes, ExternalRun
-from appliance.calls.live_shield import LiveShield
+from appliance.calls.live_shield import LiveShield, Shielding
 from appliance.calls.local import LocalLane, LocalRun
 from appliance.calls.offload import offloaded
 from appliance.calls.outbound import Outbound
@@ -83,10 +83,11 @@ class Pipeline:
                 advice="GET /v1/models lists what there is.",
                 param="model",
             )
-        policy = self._parts.policy(call.caller.workspace_n)
+        shielding = self._parts.shield.now
+        policy = replace(self._parts.policy(call.caller.workspace_n), shield_mode=shielding.mode)
         intent = self._intent(call, address, policy)
         index = await self._parts.database.write(lambda conn: self._parts.notary.open(conn, intent))
-        return Exchange(self._parts, call, address, policy, intent, index)
+        return Exchange(self._parts, call, address, policy, shielding, intent, index)
 
     def _intent(self, call: Call, address: Address, policy: Policy) -> Intent:
         return Intent(
@@ -105,12 +106,20 @@ class Exchange:
     """One accepted call, from its intent to its certificate."""
 
     def __init__(
-        self, parts: Parts, call: Call, address: Address, policy: Policy, intent: Intent, intent_index: int
+        self,
+        parts: Parts,
+        call: Call,
+        address: Address,
+        policy: Policy,
+        shielding: Shielding,
+        intent: Intent,
+        intent_index: int,
     ) -> None:
         self._parts = parts
         self._call = call
         self._address = address
         self._policy = policy
+        self._shielding = shielding
         self._intent = intent
         self._intent_index = intent_index
         self._course = Course(started=parts.monotonic(), shield_mode=policy.shield_mode)
@@ -135,7 +144,7 @@ class Exchange:
         parts = self._parts
         prompt = await offloaded(self._call, lambda: measure(self._call.chat))
         decision = decide(self._policy, self._address, prompt, prices=parts.prices)
-        outbound = Outbound(self._call, parts.shield)
+        outbound = Outbound(self._call, self._shielding, parts.external.end_user)
         while True:
             self._course.decision = decision
             if decision.must_scan:

@@ -14,9 +14,12 @@ from appliance.shield.streams import Restorer
 from appliance.shield.vault import Vault
 
 
-async def restored(events: AsyncGenerator[Event, None], vault: Vault) -> AsyncGenerator[Event, None]:
-    """The same answer with values in place of this call's tokens. Closing it closes `events`."""
-    restoring = _Restoring(vault)
+async def restored(events: AsyncGenerator[Event, None], vault: Vault, *, depth: int = 0) -> AsyncGenerator[Event, None]:
+    """The same answer with values in place of this call's tokens. Closing it closes `events`.
+
+    `depth` is 1 where the answer's text is JSON, else 0.
+    """
+    restoring = _Restoring(vault, depth)
     async with aclosing(events):
         async for event in events:
             for each in restoring.feed(event):
@@ -24,8 +27,9 @@ async def restored(events: AsyncGenerator[Event, None], vault: Vault) -> AsyncGe
 
 
 class _Restoring:
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, depth: int) -> None:
         self._vault = vault
+        self._depth = depth
         self._texts: dict[int, Restorer] = {}
         self._thoughts: dict[int, Restorer] = {}
 
@@ -33,7 +37,9 @@ class _Restoring:
         match event:
             case TextDelta():
                 yield from self._ended_thought(event.choice)
-                text = self._texts.setdefault(event.choice, Restorer(self._vault)).feed(event.text)
+                if event.choice not in self._texts:
+                    self._texts[event.choice] = Restorer(self._vault, self._depth)
+                text = self._texts[event.choice].feed(event.text)
                 if text or event.chances:
                     yield replace(event, text=text)
             case ReasoningDelta():
@@ -43,7 +49,8 @@ class _Restoring:
                     yield replace(event, text=text)
             case ToolCallDelta():
                 yield from self._ended(event.choice)
-                yield replace(event, arguments=restore(event.arguments, self._vault, depth=1))
+                arguments = restore(event.arguments, self._vault, depth=1)
+                yield replace(event, name=restore(event.name, self._vault), arguments=arguments)
             case Finish():
                 yield from self._ended(event.choice)
                 yield event

@@ -21,7 +21,7 @@ KEY = -1
 IsText = Callable[[Path, str], bool]
 """Whether the string at this path, decoded, is to be read as text."""
 
-MAX_LEVELS = 8
+MAX_LEVELS = 16
 """Documents inside strings inside documents. Each level doubles the backslashes, so that real ones have three."""
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
@@ -32,10 +32,15 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
 class _Piece:
     """A string of the document: where its literal stands, quotes included, and what it says."""
 
+    path: Path
     start: int
     end: int
     text: str
     inner: "JsonText | None"
+
+
+class TooDeep(Exception):
+    """A string holds documents inside documents to more levels than are read."""
 
 
 class JsonText:
@@ -47,21 +52,26 @@ class JsonText:
 
     @classmethod
     def read(cls, source: str, is_text: IsText, *, level: int = 0) -> Self:
-        """The strings of `source`, which has to be a valid document of at most the usual depth. Linear."""
+        """The strings of `source`, which has to be a valid document. Linear. Raises TooDeep."""
         pieces: list[_Piece] = []
         for path, start, end in _strings(source):
             text = _decoded(source, start, end)
             if is_text(path, text):
-                pieces.append(_Piece(start, end, text, _inner(text, level + 1)))
+                pieces.append(_Piece(path, start, end, text, _inner(text, level + 1)))
         return cls(source, tuple(pieces))
 
     @property
-    def texts(self) -> Iterator[str]:
+    def leaves(self) -> Iterator[tuple[Path, str]]:
+        """Each text with its path; that of a text in an inner document goes on from where the document stands."""
         for piece in self._pieces:
             if piece.inner is None:
-                yield piece.text
+                yield piece.path, piece.text
             else:
-                yield from piece.inner.texts
+                yield from (((*piece.path, *path), text) for path, text in piece.inner.leaves)
+
+    @property
+    def texts(self) -> Iterator[str]:
+        return (text for _, text in self.leaves)
 
     def with_texts(self, texts: Iterable[str]) -> str:
         """The document with these in place of `texts`, as many and in the same order."""
@@ -79,14 +89,19 @@ class JsonText:
 
 
 def _inner(text: str, level: int) -> JsonText | None:
-    """The document that a string is, if it is an object or a list."""
-    if level > MAX_LEVELS or text.lstrip(" \t\r\n")[:1] not in ("{", "["):
+    """The document that a string is, if it is an object, a list or a string again."""
+    if text.lstrip(" \t\r\n")[:1] not in _BEGINNINGS:
         return None
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
+    if level > MAX_LEVELS:
+        raise TooDeep
     return JsonText.read(text, _everything, level=level)
+
+
+_BEGINNINGS = ("{", "[", '"')
 
 
 def _everything(_: Path, __: str) -> bool:

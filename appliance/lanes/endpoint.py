@@ -9,6 +9,9 @@ from appliance.errors import ConfigError
 
 Kind = Literal["openai", "anthropic", "mistral", "openai-compatible"]
 
+LEAST_OF_KEY = 4
+"""Characters of a key's beginning that are hidden at the end of a text too."""
+
 HIDDEN = "[key]"
 """Stands for the key in whatever a provider says that quotes it."""
 
@@ -50,7 +53,12 @@ class Endpoint:
     def without_key(self, text: str) -> str:
         """`text` as it may be shown: wherever it quotes the key, it does not any more."""
         key = self.auth_value.removeprefix("Bearer ")
-        return text.replace(key, HIDDEN) if key else text
+        if not key:
+            return text
+        text = re.sub(re.escape(key), HIDDEN, text, flags=re.IGNORECASE)  # a host is written in small letters
+        # A text that was cut may end in the middle of it.
+        begun = next((size for size in range(len(key) - 1, LEAST_OF_KEY - 1, -1) if text.endswith(key[:size])), 0)
+        return text[: len(text) - begun] + HIDDEN if begun else text
 
 
 def endpoint(kind: Kind, name: str, base_url: str, key: str | None) -> Endpoint:

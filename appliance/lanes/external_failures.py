@@ -55,7 +55,7 @@ class Failures:
 
     def redirected(self, location: str) -> AttemptFailed:
         """It pointed elsewhere, and nobody but the configured host may get a prompt."""
-        host = redirect_host(location)
+        host = self._endpoint.without_key(redirect_host(location))
         to = f" to {host}" if host else ""
         error = UpstreamFailed(
             f"The {self._provider} answered with a redirect{to}, and redirects are not followed.",
@@ -103,10 +103,12 @@ class Failures:
                 return BadRequest(
                     f"The {self._provider} cannot serve this request: {text}",
                     advice="Change that, or ask the administrator for a model that can do it.",
-                    param=said.param,
+                    param=self._field(said),
                 )
             case "context":
-                return ContextLengthExceeded(text, advice="Shorten the messages.", param=said.param or "messages")
+                return ContextLengthExceeded(
+                    text, advice="Shorten the messages.", param=self._field(said) or "messages"
+                )
             case "busy":
                 return Overloaded(f"The {self._provider} is busy: {text}", advice=_AGAIN, retry_after=asked)
             case "failed":
@@ -114,3 +116,7 @@ class Failures:
 
     def _said(self, error: ProviderError) -> str:
         return self._endpoint.without_key(error.message)
+
+    def _field(self, error: ProviderError) -> str | None:
+        """The field that is to blame; a provider can write anything into it."""
+        return None if error.param is None else self._endpoint.without_key(error.param)

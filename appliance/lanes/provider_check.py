@@ -158,7 +158,7 @@ class _Check:
         return Checked("tls" if failure.why == "tls" else "network", message, failure.advice)
 
     def _redirects(self, location: str) -> Checked:
-        host = redirect_host(location)
+        host = self._endpoint.without_key(redirect_host(location))
         to = f" to {host}" if host else ""
         return Checked("url", f"The {self._name} answers with a redirect{to}, which is not followed.", _ADVICE["url"])
 

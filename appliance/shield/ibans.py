@@ -12,12 +12,12 @@ from appliance.shield.finding import Finding
 from appliance.shield.iban_structures import STRUCTURES
 
 # The two check digits are looked for first, since they are rarer than letters.
-_START = re.compile(r"[0-9](?:(?<=[A-Za-z]{2}[0-9])|(?<=[A-Za-z]{2}[ -][0-9]))[0-9](?=[ .\-]{0,2}[A-Za-z0-9])")
+_START = re.compile(r"[0-9](?:(?<=[A-Za-z]{2}[0-9])|(?<=[A-Za-z]{2}[ -][0-9]))[0-9](?=[ \t\r\n.\-]{0,2}[A-Za-z0-9])")
 _REST = {
-    length: re.compile(rf"(?:[ .\-]{{0,2}}+[A-Za-z0-9]){{{length - 4}}}")
+    length: re.compile(rf"(?:[ \t\r\n.\-]{{0,2}}+[A-Za-z0-9]){{{length - 4}}}")
     for length in {structure.length for structure in STRUCTURES.values()}
 }
-_SEPARATORS = str.maketrans("", "", " .-")
+_SEPARATORS = str.maketrans("", "", " \t\r\n.-")
 _LABELS = frozenset({"iban"})
 
 

@@ -15,6 +15,7 @@ from tests.box import Box, box, sha256
 from tests.calls.outside import KEY, TOKEN, add, answer_text, last_body, outside
 from tests.upstreams import openai as upstream
 from tests.upstreams.ollama import OllamaDouble, ollama_double
+from tests.upstreams.ollama import says as ollama_says
 from tests.upstreams.openai import OpenAIDouble, openai_double
 from tests.waiting import until
 
@@ -153,6 +154,23 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 PICTURE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}]}]
 
 
+class TestChangesInMidCall:
+    @pytest.mark.parametrize("model", ["pulse-auto", "pulse-agent"])
+    async def test_a_call_keeps_the_shield_that_it_began_with(self, tmp_path: Path, ollama: OllamaDouble, model: str):
+        environ = {"SYNAPSE_TIMEOUTS__FIRST_BYTE": "0.5"}
+        async with openai_double(key=KEY) as double, box(tmp_path / "state", ollama.url, **environ) as gateway:
+            await add(gateway, double, "openai", active=False)
+            await gateway.admin.set_allow_list(("ollama", "openai"))
+            ollama.default = ollama_says(asyncio.Event())
+            call = asyncio.create_task(gateway.chat(gateway.body(SAID, model=model)))
+            await until(lambda: ollama.active == 1)
+            await gateway.admin.set_shield_mode("off")
+            answer = await call
+            assert MAIL.encode() not in double.raw
+            said = await gateway.certificate(answer.headers["x-pulse-proof"])
+            assert said["egress"]["pii"]["mode"] == "standard"
+
+
 class TestPictures:
     async def test_they_do_not_leave_unless_that_was_allowed(self, cloud: tuple[Box, OpenAIDouble]):
         gateway, double = cloud
@@ -196,6 +214,23 @@ class TestFaults:
         assert KEY not in answer.text
         assert len(double.received) == asked
         await self.check(gateway, answer, ending, attempts=asked)
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            upstream.refuses(400, upstream.error("It is wrong.", param=KEY)),
+            upstream.refuses(400, upstream.error("x" * 490 + KEY)),
+            upstream.refuses(500, "x" * 490 + KEY),
+            upstream.refuses(302, "", Location=f"http://{KEY}.example/"),
+        ],
+        ids=["field", "cut", "cut raw", "redirect"],
+    )
+    async def test_no_piece_of_the_key_reaches_the_caller(self, cloud: tuple[Box, OpenAIDouble], script: Any):
+        gateway, double = cloud
+        double.default = script
+        answer = await gateway.chat()
+        assert answer.status_code >= 400
+        assert KEY[:6] not in answer.text
 
     async def check(self, gateway: Box, answer: httpx.Response, ending: str, *, attempts: int) -> None:
         """Certificate and ledger say the same, and nothing is left running."""

@@ -13,7 +13,7 @@ def shield(key: bytes = b"k" * 32, **lists: tuple[str, ...]) -> LiveShield:
 
 async def masked(one: LiveShield, mode: Mode) -> tuple[str, ...]:
     await one.use(mode)
-    return one.mask(TEXTS, await one.scan(TEXTS)).texts
+    return one.now.mask(TEXTS, await one.now.scan(TEXTS)).texts
 
 
 async def test_each_mode_masks_what_it_is_there_for():
@@ -31,9 +31,9 @@ async def test_each_mode_masks_what_it_is_there_for():
 async def test_a_change_of_mode_is_not_answered_from_what_was_found_before():
     one = shield()
     await one.use("medical")
-    assert (await one.scan(TEXTS))[1]
+    assert (await one.now.scan(TEXTS))[1]
     await one.use("standard")
-    assert (await one.scan(TEXTS))[1] == ()
+    assert (await one.now.scan(TEXTS))[1] == ()
 
 
 async def test_the_administrators_lists_count():
@@ -49,5 +49,14 @@ async def test_tokens_are_the_installations_own(other: bytes):
 async def test_the_vault_of_a_call_restores_its_answer():
     one = shield()
     await one.use("standard")
-    call = one.mask(TEXTS, await one.scan(TEXTS))
+    call = one.now.mask(TEXTS, await one.now.scan(TEXTS))
     assert restore(call.texts[0], call.vault) == TEXTS[0]
+
+
+async def test_what_was_taken_before_a_change_stays_as_it_was():
+    one = shield()
+    await one.use("standard")
+    before = one.now
+    await one.use("off")
+    assert (before.mode, one.now.mode) == ("standard", "off")
+    assert (await before.scan(TEXTS))[0]

@@ -89,3 +89,19 @@ async def test_text_goes_on_at_once_until_a_token_may_begin():
     async for event in restored(come(), VAULT):
         got.append(event)  # noqa: PERF401  what came so far is looked at meanwhile
     assert text_of(got) == "all of this and [EM"
+
+
+async def test_in_a_structured_answer_a_value_is_escaped():
+    async def come() -> AsyncGenerator[Event, None]:
+        yield TextDelta(f'{{"a":["{TOKEN}"]}}')
+        yield END
+
+    for value in ("Jean\tDupont", 'a "b"@example.org', "12\nmars"):
+        got = [event async for event in restored(come(), Vault({TOKEN: value}), depth=1)]
+        assert json.loads(text_of(got)) == {"a": [value]}
+
+
+async def test_the_name_of_a_function_is_restored_too():
+    got = await through([ToolCallDelta(0, "c", TOKEN, "{}"), END])
+    assert isinstance(got[0], ToolCallDelta)
+    assert got[0].name == VALUE

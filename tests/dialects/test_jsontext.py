@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.dialects.jsontext import KEY, MAX_LEVELS, JsonText, Path
+from appliance.dialects.jsontext import KEY, MAX_LEVELS, JsonText, Path, TooDeep
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -22,14 +22,20 @@ def everything(_: Path, __: str) -> bool:
     return True
 
 
+def document_in(text: str) -> Any:
+    """The object, list or string that a text is as JSON, None if it is none."""
+    try:
+        inner = json.loads(text) if text.lstrip(" \t\r\n")[:1] in ("{", "[", '"') else None
+    except ValueError:
+        return None
+    return inner if isinstance(inner, dict | list | str) else None
+
+
 def strings_of(value: Any) -> list[str]:
     """Names and values in the order of the document; a string that is a document gives its own."""
     if isinstance(value, str):
-        try:
-            inner = json.loads(value) if value.lstrip(" \t\r\n")[:1] in ("{", "[") else None
-        except ValueError:
-            inner = None
-        return strings_of(inner) if isinstance(inner, dict | list) else [value]
+        inner = document_in(value)
+        return [value] if inner is None else strings_of(inner)
     if isinstance(value, list):
         return [text for item in value for text in strings_of(item)]
     if isinstance(value, dict):
@@ -85,19 +91,14 @@ def test_with_other_strings_the_rest_is_equal(value: Any, seed: int):
     written = document.with_texts(f'"{text}\\\n' for text in document.texts)
 
     def change(text: str) -> str:
-        inner = strings_of(text)
-        if inner == [text]:
-            return f'"{text}\\\n'
-        return text if not inner else json.dumps(changed(json.loads(text), change))
+        inner = document_in(text)
+        return f'"{text}\\\n' if inner is None else json.dumps(changed(inner, change))
 
     def plain(one: Any) -> Any:
         """Inner documents as values, since how they are spaced is theirs."""
         if isinstance(one, str):
-            try:
-                inner = json.loads(one) if one.lstrip(" \t\r\n")[:1] in ("{", "[") else None
-            except ValueError:
-                inner = None
-            return plain(inner) if isinstance(inner, dict | list) else one
+            inner = document_in(one)
+            return one if inner is None else ["document", plain(inner)]
         if isinstance(one, list):
             return [plain(item) for item in one]
         if isinstance(one, dict):
@@ -123,17 +124,36 @@ def test_a_string_that_is_a_document_is_read_inside():
     assert json.loads(written["arguments"]) == {"to": '"x"\\', "n": [1, "two"]}
 
 
-@pytest.mark.parametrize("text", ["{", "[1", "{a}", "5", '"quoted"', "null", "[] x", "", "  "])
-def test_what_is_no_object_or_list_is_text(text: str):
+@pytest.mark.parametrize("text", ["{", "[1", "{a}", "5", '"quoted', "null", "[] x", "", "  "])
+def test_what_is_no_document_is_text(text: str):
     assert list(JsonText.read(json.dumps([text]), everything).texts) == [text]
 
 
-def test_documents_are_read_down_to_the_last_level_and_what_is_below_is_text():
-    document = "deep"
-    for _ in range(MAX_LEVELS + 2):
-        document = json.dumps([document])
-    (text,) = JsonText.read(document, everything).texts
-    assert text == json.dumps(["deep"])
+def test_a_string_of_json_is_a_document_too():
+    thrice = json.dumps(json.dumps(json.dumps("jane@example.org")))
+    document = JsonText.read(json.dumps([thrice]), everything)
+    assert list(document.texts) == ["jane@example.org"]
+    written = document.with_texts(["x"])
+    for _ in range(3):
+        written = json.loads(written)[0] if written.startswith("[") else json.loads(written)
+    assert json.loads(written) == "x"
+
+
+def test_documents_are_read_down_to_the_last_level_and_what_is_below_is_refused():
+    def deep(levels: int) -> str:
+        document = json.dumps(["deep"])
+        for _ in range(levels):
+            document = json.dumps([document])
+        return document
+
+    assert list(JsonText.read(deep(MAX_LEVELS), everything).texts) == ["deep"]
+    with pytest.raises(TooDeep):
+        JsonText.read(deep(MAX_LEVELS + 1), everything)
+
+
+def test_the_path_of_an_inner_text_goes_on_from_its_document():
+    document = JsonText.read(json.dumps({"a": [json.dumps({"b": "c"})]}), everything)
+    assert list(document.leaves) == [((KEY,), "a"), (("a", 0, KEY), "b"), (("a", 0, "b"), "c")]
 
 
 def test_paths():

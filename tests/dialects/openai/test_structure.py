@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from appliance.dialects.jsontext import JsonText
-from appliance.dialects.openai.structure import is_text
+from appliance.dialects.openai.structure import is_end_user, is_text, is_unscannable
 
 RECORDINGS = Path(__file__).parents[3].parent / "shared" / "recordings" / "clients"
 
@@ -40,28 +40,70 @@ def texts(body: Any) -> list[str]:
     return list(JsonText.read(json.dumps(body), is_text).texts)
 
 
-def test_all_that_is_said_is_text_and_what_holds_it_together_is_not():
+def test_all_that_is_said_is_text_and_names_and_ids_too():
     assert texts(BODY) == [
-        "u-1", "S", "Jane Doe", "T", "https://host/jane", "R", "Z", "to", "A", "Jean Dupont", "B", "D",
-        "object", "string", "E", "F", "G", "H", "phone 06", "I", "J",
+        "S", "Jane Doe", "T", "data:image/png;base64,AAAA", "https://host/jane", "R", "Z", "call_1", "f", "to", "A",
+        "call_1", "Jean Dupont", "B", "f", "D", "object", "string", "E", "F", "f", "n", "G", "H", "phone 06", "I", "J",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        {"model": "jane@example.org"},
         {"messages": [{"role": "jane@example.org"}]},
         {"messages": [{"tool_calls": [{"id": "Jane Doe"}]}]},
-        {"tools": [{"function": {"name": "mail jane@example.org"}}]},
+        {"messages": [{"content": [{"type": "text2"}]}]},
+        {"tools": [{"function": {"name": "pay_FR7630006000011234567890189"}}]},
         {"tool_choice": "06 12 34 56 78"},
-        {"messages": [{"content": [{"image_url": {"url": "http://h/?q=jane@example.org"}}]}]},
+        {"service_tier": "0612345678"},
         {"metadata": {"jane@example.org": 1}},
         {"0612345678": 1},
     ],
 )
-def test_what_stands_in_the_place_of_a_name_and_is_none_is_text(body: Any):
+def test_what_stands_in_the_place_of_a_word_and_is_none_is_text(body: Any):
     assert len(texts(body)) == 1
+
+
+def test_a_name_that_never_leaves_is_not_read():
+    assert (
+        texts({"model": "jane@example.org", "user": "jane@example.org", "metadata": {"user_id": "x@example.org"}}) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "people"),
+    [
+        ({"user_id": "u", "userId": "u", "end_user": "u", "session-id": "u"}, 4),
+        ({"metadata": {"userId": "u", "deep": {"customer_id": "u"}, "topic": "t"}}, 2),
+        ({"metadata": '{"user_id": "u", "topic": "t"}'}, 1),
+        ({"extra_body": {"user": "u", "metadata": {"user_id": "u"}}}, 2),
+        ({"messages": [{"role": "user", "user": "u", "metadata": {"user_id": "u"}, "content": "t"}]}, 2),
+        ({"messages": [{"role": "tool", "content": '{"user": "t", "session_id": "t"}'}]}, 0),
+        ({"tools": [{"function": {"parameters": {"properties": {"user": {"description": "t"}}}}}]}, 0),
+    ],
+)
+def test_who_asks_is_known_by_the_name_of_the_member(body: Any, people: int):
+    leaves = list(JsonText.read(json.dumps(body), is_text).leaves)
+    assert [text for path, text in leaves if is_end_user(path)] == ["u"] * people
+
+
+@pytest.mark.parametrize(
+    ("text", "unscannable"),
+    [
+        ("data:image/png;base64,AAAA", True),
+        ("data:application/pdf;charset=x;base64,AAAA", True),
+        ("iVBORw0KGgo" + "A" * 100, True),
+        ("/9j/" + "4AAQSkZJRg" * 20, True),
+        ("JVBERi0xLjcK" + "a" * 90 + "==", True),
+        ("data:text/plain,jane@example.org", False),
+        ("data:,x", False),
+        ("/9j/ is how a JPEG begins", False),
+        ("a" * 500, False),
+        ("", False),
+    ],
+)
+def test_what_is_a_picture_or_a_file_cannot_be_read(text: str, unscannable: bool):
+    assert is_unscannable(text) is unscannable
 
 
 def test_real_requests_keep_their_structure():
@@ -76,8 +118,7 @@ def test_real_requests_keep_their_structure():
             written = json.loads(document.with_texts("x" for _ in document.texts))
             assert written["model"] == body["model"]
             assert [one["role"] for one in written["messages"]] == [one["role"] for one in body["messages"]]
-            for one in written.get("tools", ()):
-                assert one["function"]["name"] in {tool["function"]["name"] for tool in body["tools"]}
+            assert [one["type"] for one in written.get("tools", ())] == ["function"] * len(body.get("tools", ()))
     assert seen > 0
 
 
