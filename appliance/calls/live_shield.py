@@ -27,9 +27,9 @@ class Shielding:
     _scanner: Scanner
     _key: bytes = field(repr=False)
 
-    async def scan(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        """What is personal in each of the texts of one call."""
-        return await self._scanner.scan(texts)
+    async def scan(self, texts: Sequence[str], labels: Sequence[str] = ()) -> list[tuple[Finding, ...]]:
+        """What is personal in each of the texts of one call; `labels` as for `Scanner.scan`."""
+        return await self._scanner.scan(texts, labels)
 
     def mask(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> Masked:
         """The same texts as they may leave, and the vault that restores the answer."""

@@ -44,6 +44,7 @@ class Outbound:
         self._structure = STRUCTURES[DIALECTS[call.endpoint]]
         self._document: JsonText | None = None
         self._texts: Sequence[str] = ()
+        self._labels: Sequence[str] = ()
         self._findings: Sequence[Sequence[Finding]] = ()
         self._settled: dict[int, str] = {}  # what leaves in a text's place without having been scanned
         self.unscannable = False
@@ -55,7 +56,7 @@ class Outbound:
         Raises UnscannableContent for text that is hidden too deep to be read.
         """
         await offloaded(self._call, self._read)
-        self._findings = await self._shield.scan(self._texts)
+        self._findings = await self._shield.scan(self._texts, self._labels)
         return any(self._findings)
 
     async def leaving(self) -> tuple[str, Masked]:
@@ -74,14 +75,16 @@ class Outbound:
                 advice="Send it as one document, or ask `pulse-sensitive`, which stays inside.",
             ) from None
         texts: list[str] = []
-        for number, (path, text) in enumerate(document.leaves):
+        labels: list[str] = []
+        for number, (path, text, label) in enumerate(document.leaves):
+            labels.append(label)
             if self._structure.is_end_user(path):
                 self._settled[number] = self._end_user(text)
             elif self._structure.is_unscannable(text):
                 self._settled[number] = text
                 self.unscannable = True
             texts.append("" if number in self._settled else text)
-        self._document, self._texts = document, texts
+        self._document, self._texts, self._labels = document, texts, labels
 
     def _masked(self) -> tuple[str, Masked]:
         assert self._document is not None  # noqa: S101  read by now

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import NamedTuple, Self, cast
 
 import orjson
 
@@ -39,6 +39,18 @@ class _Piece:
     inner: "JsonText | None"
 
 
+class Leaf(NamedTuple):
+    """A text with its path; that of a text in an inner document goes on from where the document stands.
+
+    `label` is the name that it has in the inner document, in words: what a reader of it would know it by. A text that
+    is in no inner document has none.
+    """
+
+    path: Path
+    text: str
+    label: str = ""
+
+
 class TooDeep(Exception):
     """A string holds documents inside documents to more levels than are read."""
 
@@ -61,17 +73,18 @@ class JsonText:
         return cls(source, tuple(pieces))
 
     @property
-    def leaves(self) -> Iterator[tuple[Path, str]]:
-        """Each text with its path; that of a text in an inner document goes on from where the document stands."""
+    def leaves(self) -> Iterator[Leaf]:
+        """Each text with where it stands."""
         for piece in self._pieces:
             if piece.inner is None:
-                yield piece.path, piece.text
+                yield Leaf(piece.path, piece.text)
             else:
-                yield from (((*piece.path, *path), text) for path, text in piece.inner.leaves)
+                for leaf in piece.inner.leaves:
+                    yield Leaf((*piece.path, *leaf.path), leaf.text, leaf.label or _label(leaf.path))
 
     @property
     def texts(self) -> Iterator[str]:
-        return (text for _, text in self.leaves)
+        return (leaf.text for leaf in self.leaves)
 
     def with_texts(self, texts: Iterable[str]) -> str:
         """The document with these in place of `texts`, as many and in the same order."""
@@ -86,6 +99,17 @@ class JsonText:
                 parts += (self._source[at : piece.start], json.dumps(text, ensure_ascii=False))
                 at = piece.end
         return "".join([*parts, self._source[at:]])
+
+
+def _label(path: Path) -> str:
+    """`patientLastName` → `patient Last Name`; of a list's entries, the list's name."""
+    if not path or path[-1] == KEY:
+        return ""
+    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    return _JOINTS.sub(" ", name).strip()
+
+
+_JOINTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-.]+")
 
 
 def _inner(text: str, level: int) -> JsonText | None:

@@ -57,7 +57,7 @@ _OF_A_LAW = re.compile(
     r"real decreto|legge|decreto|wet|lei|ustawa|n°)\b[^\n;:]{0,24}$",
     re.IGNORECASE,
 )
-_OF_A_JOURNAL = re.compile(r";\d")
+_OF_A_JOURNAL = re.compile(r";\d+[(:]")
 _VERSION = re.compile(r"(?<!\w)(?:version|release|v|ver|rev|build)\.?[ ]?$", re.IGNORECASE)
 _PHONE = re.compile(r"(?<!\w)(?:t[ée]l|phone|fax|mobile)\b[^\n,;]{0,12}$|[+]\d[\d .-]{0,12}$", re.IGNORECASE)
 

@@ -1,6 +1,6 @@
 """Finds the personal values of a call's texts: all rules of a mode on a view of each, overlaps settled.
 
-Names of one text are looked for in the others too. Must not know tokens, or where the texts come from.
+Names and labelled numbers of one text are looked for in the others too. Must not know tokens, or where texts come from.
 Source: shield.md ("Detection").
 """
 
@@ -25,6 +25,7 @@ from appliance.shield import (
 )
 from appliance.shield.categories import Mode
 from appliance.shield.finding import Finding
+from appliance.shield.known_values import KnownValues
 from appliance.shield.names import Names
 from appliance.shield.overlap import settle
 from appliance.shield.view import view_of
@@ -55,16 +56,31 @@ class Detector:
         return tuple(_placed(each, *view.original(each.start, each.end)) for each in found)
 
     def spread(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> list[tuple[Finding, ...]]:
-        """The same findings, each text's own, and the names among them wherever they stand in any of the texts."""
-        if self._names is None:
+        """The same findings, each text's own, and wherever they stand in any of the texts: the names among them, and
+        the numbers that only a word beside them gave away."""
+        finders = [finder for finder in (self._values(texts, findings), self._people(texts, findings)) if finder]
+        if not finders:
             return [tuple(each) for each in findings]
-        people = self._names.known(
+        return [
+            tuple(settle([*found, *(each for finder in finders for each in finder(text))]))
+            for text, found in zip(texts, findings, strict=True)
+        ]
+
+    def _values(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> Rule | None:
+        values = KnownValues()
+        for text, found in zip(texts, findings, strict=True):
+            values.add(text, found)
+        return values.find if values else None
+
+    def _people(self, texts: Sequence[str], findings: Sequence[Sequence[Finding]]) -> Rule | None:
+        if self._names is None:
+            return None
+        return self._names.known(
             text[each.start : each.end]
             for text, found in zip(texts, findings, strict=True)
             for each in found
             if each.category == "NAME"
         )
-        return [tuple(settle([*found, *people(text)])) for text, found in zip(texts, findings, strict=True)]
 
 
 def _placed(finding: Finding, start: int, end: int) -> Finding:

@@ -91,7 +91,7 @@ def _shaped(text: str, shape: re.Match[str], shapes: re.Pattern[str], stop: int,
     if kind == "prefixed":
         return prefixed(text, start, stop, shapes)
     bare = text[start:end].isdigit()
-    if in_longer(text, start, end, ended, shapes):
+    if in_longer(text, start, end, ended, shapes) or _DATE.match(text, start):
         return None
     if kind != "french" and _numbered(text, start, end):
         return None

@@ -26,14 +26,31 @@ class Scanner:
         self._detector = detector
         self._cache = cache
 
-    async def scan(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        """What is personal in each of the texts of one call, in order and apart."""
-        if sum(map(len, texts)) <= LONG_TEXT:
-            return self._scan(texts)
-        return await asyncio.to_thread(self._scan, texts)
+    async def scan(self, texts: Sequence[str], labels: Sequence[str] = ()) -> list[tuple[Finding, ...]]:
+        """What is personal in each of the texts of one call, in order and apart.
 
-    def _scan(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
-        return self._detector.spread(texts, [self._found(text) for text in texts])
+        `labels`, one for each text or none at all, say what a text is where that stands outside of it, such as the
+        name of a member that has it as its value; "" where nothing does.
+        """
+        if sum(map(len, texts)) <= LONG_TEXT:
+            return self._scan(texts, labels)
+        return await asyncio.to_thread(self._scan, texts, labels)
+
+    def _scan(self, texts: Sequence[str], labels: Sequence[str]) -> list[tuple[Finding, ...]]:
+        known = zip(texts, labels or [""] * len(texts), strict=True)
+        return self._detector.spread(texts, [self._labelled(text, label) for text, label in known])
+
+    def _labelled(self, text: str, label: str) -> tuple[Finding, ...]:
+        """As if the label stood before the text."""
+        if not label or not text:
+            return self._found(text)
+        before = f"{label}: "
+        moved = len(before)
+        return tuple(
+            each._replace(start=max(0, each.start - moved), end=each.end - moved)
+            for each in self._found(before + text)
+            if each.end > moved
+        )
 
     def _found(self, text: str) -> tuple[Finding, ...]:
         text_hash = self._cache.hash(text)

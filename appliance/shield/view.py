@@ -46,7 +46,8 @@ _ODD_ASTRAL = re.compile(f"[{chr(_ASTRAL[0])}-{chr(_ASTRAL[-1])}]")
 _PLAIN = _PLAIN_FIRST | _plain_forms(_ASTRAL)
 
 _ESCAPED = re.compile(
-    rf"[{_HIDDEN}]|&(?:#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}}|[a-zA-Z]{{2,8}});|%40|\\u[0-9a-fA-F]{{4}}"
+    rf"[A-Za-z][\u0300-\u034e\u0350-\u036f]{{1,3}}|[{_HIDDEN}]"
+    r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});|%40|\\u[0-9a-fA-F]{4}"
 )
 """What takes another number of characters than it shows."""
 
@@ -120,6 +121,8 @@ def _shown(escape: str) -> str:
     if escape[0] == "&":
         shown = html.unescape(escape)
         return shown if shown == escape else "".join(map(_seen, shown))
+    if escape[0].isalpha():
+        return unicodedata.normalize("NFC", escape)
     return ""
 
 

@@ -153,7 +153,32 @@ def test_documents_are_read_down_to_the_last_level_and_what_is_below_is_refused(
 
 def test_the_path_of_an_inner_text_goes_on_from_its_document():
     document = JsonText.read(json.dumps({"a": [json.dumps({"b": "c"})]}), everything)
-    assert list(document.leaves) == [((KEY,), "a"), (("a", 0, KEY), "b"), (("a", 0, "b"), "c")]
+    assert list(document.leaves) == [((KEY,), "a", ""), (("a", 0, KEY), "b", ""), (("a", 0, "b"), "c", "b")]
+
+
+@pytest.mark.parametrize(
+    ("document", "label"),
+    [
+        ({"mrn": "1"}, "mrn"),
+        ({"patientLastName": "1"}, "patient Last Name"),
+        ({"patient_last-name": ["1"]}, "patient last name"),
+        ({"a": {"tel": [[{"": ["1"]}]]}}, ""),
+        (["1"], ""),
+    ],
+)
+def test_a_text_of_an_inner_document_bears_the_name_of_its_member(document: object, label: str):
+    read = JsonText.read(json.dumps({"arguments": json.dumps(document)}), everything)
+    assert [each.label for each in read.leaves if each.text == "1"] == [label]
+
+
+def test_of_two_documents_the_inner_names_a_text():
+    read = JsonText.read(json.dumps({"a": json.dumps({"outer": json.dumps({"inner": "1"})})}), everything)
+    assert [each.label for each in read.leaves if each.text == "1"] == ["inner"]
+
+
+def test_a_list_alone_is_named_by_the_document_around_it():
+    read = JsonText.read(json.dumps({"a": json.dumps({"mrn": json.dumps(["1"])})}), everything)
+    assert [each.label for each in read.leaves if each.text == "1"] == ["mrn"]
 
 
 def test_paths():

@@ -43,7 +43,12 @@ def test_a_name_of_one_text_is_found_in_the_others():
     assert spread(detector, "Patient : Jean Dupuis", "Dupuis va mieux.", "rien") == [["Jean Dupuis"], ["Dupuis"], []]
 
 
-def test_in_standard_nothing_is_spread():
+def test_a_number_that_a_word_gave_away_is_found_without_it():
+    assert spread(Detector("standard"), "tel 4455667", "ask 4455667, not 4455668") == [["4455667"], ["4455667"]]
+    assert spread(Detector("medical"), "MRN: 8472913. Then 8472913 again", "8472913") == [["8472913"] * 2, ["8472913"]]
+
+
+def test_in_standard_no_name_is_spread():
     assert spread(Detector("standard"), "Dr Jean Dupuis", "Dupuis, a@example.org") == [[], ["a@example.org"]]
 
 

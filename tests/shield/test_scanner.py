@@ -84,3 +84,13 @@ async def test_windows_give_what_the_whole_gives(scanner: Scanner, detector: Cou
     (found,) = await scanner.scan([text])
     assert max(map(len, detector.read)) <= WINDOW + 2 * OVERLAP
     assert found == Detector("standard").find(text)
+
+
+async def test_a_label_is_read_as_if_it_stood_before_the_text(scanner: Scanner):
+    texts = ["4455667", "4455668", "", MAIL]
+    found = await scanner.scan(texts, ["home tel", "", "tel", "e mail"])
+    assert values(texts, found) == [["4455667"], [], [], [MAIL]]
+
+
+async def test_what_stands_in_the_label_alone_is_not_found(scanner: Scanner):
+    assert await scanner.scan(["x"], [MAIL]) == [()]

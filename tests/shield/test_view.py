@@ -30,6 +30,7 @@ PIECES = st.sampled_from(
         ("a&#8203;b&shy;c&zwnj;d", "abcd"),
         ("a\\u200bb\\u0040c", "ab@c"),
         ("a%40b", "a@b"),
+        ("He\u0301le\u0300ne E\u0301 q\u0303", "Hélène É q\u0303"),
         ("例。com", "例.com"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_name_that_never_leaves_is_not_read():
 )
 def test_who_asks_is_known_by_the_name_of_the_member(body: Any, people: int):
     leaves = list(JsonText.read(json.dumps(body), is_text).leaves)
-    assert [text for path, text in leaves if is_end_user(path)] == ["u"] * people
+    assert [leaf.text for leaf in leaves if is_end_user(leaf.path)] == ["u"] * people
 
 
 @pytest.mark.parametrize(
