@@ -1,7 +1,9 @@
 """The strings of a JSON document, and the same document with other strings and no other byte changed.
 
-Where a string is a document again, as the arguments of a tool call are, its own strings take its place. It must not
-know what the document means: a caller says which strings are no text. Source: RFC 8259; architecture.md, rules 1, 2.
+Where a string is a document again, as the arguments of a tool call are, its own strings take its place, and with them
+its long numbers: a telephone number is one there as often as not. The numbers of the document itself are settings. It
+must not know what the document means: a caller says which strings are no text.
+Source: RFC 8259; architecture.md, rules 1, 2.
 """
 
 import json
@@ -27,10 +29,13 @@ MAX_LEVELS = 16
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
 """A string, or what changes the place. Numbers and words are passed over."""
 
+_TOKEN_OR_NUMBER = re.compile(rf"{_TOKEN.pattern}|(?<![0-9.eE+\-])[1-9][0-9]{{5,}}(?![0-9.eE])", re.DOTALL)
+"""That, or a whole number of six digits at least: what is shorter, negative, or has a fraction names nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A string of the document: where its literal stands, quotes included, and what it says."""
+    """A string or number of the document: where its literal stands, quotes included, and what it says."""
 
     path: Path
     start: int
@@ -56,7 +61,10 @@ class TooDeep(Exception):
 
 
 class JsonText:
-    """`texts` are the strings in the order of the document, those of inner documents in their place."""
+    """`texts` are the strings in the order of the document, those of inner documents in their place.
+
+    A number that is given another text becomes a string.
+    """
 
     def __init__(self, source: str, pieces: tuple[_Piece, ...]) -> None:
         self._source = source
@@ -66,7 +74,7 @@ class JsonText:
     def read(cls, source: str, is_text: IsText, *, level: int = 0) -> Self:
         """The strings of `source`, which has to be a valid document. Linear. Raises TooDeep."""
         pieces: list[_Piece] = []
-        for path, start, end in _strings(source):
+        for path, start, end in _literals(source, _TOKEN_OR_NUMBER if level else _TOKEN):
             text = _decoded(source, start, end)
             if is_text(path, text):
                 pieces.append(_Piece(path, start, end, text, _inner(text, level + 1)))
@@ -134,15 +142,17 @@ def _everything(_: Path, __: str) -> bool:
 
 def _decoded(source: str, start: int, end: int) -> str:
     literal = source[start:end]
+    if literal[0] != '"':
+        return literal
     return cast("str", orjson.loads(literal)) if "\\" in literal else literal[1:-1]
 
 
-def _strings(source: str) -> Iterator[tuple[Path, int, int]]:
-    """Every string of a valid document, names too, with its path and the place of its literal."""
+def _literals(source: str, tokens: re.Pattern[str]) -> Iterator[tuple[Path, int, int]]:
+    """Every string of a valid document, names too, and number if `tokens` has them: its path and its place."""
     path: list[str | int] = []
     in_object: list[bool] = []
     wants_name = False
-    for token in _TOKEN.finditer(source):
+    for token in tokens.finditer(source):
         start, end = token.span()
         match source[start]:
             case '"':
@@ -164,7 +174,9 @@ def _strings(source: str) -> Iterator[tuple[Path, int, int]]:
                 wants_name = in_object[-1]
                 if not wants_name:
                     path[-1] = cast("int", path[-1]) + 1
-            case _:
+            case "}" | "]":
                 path.pop()
                 in_object.pop()
                 wants_name = False
+            case _:
+                yield tuple(path), start, end

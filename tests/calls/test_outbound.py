@@ -32,6 +32,28 @@ async def test_only_the_value_changes():
     assert restore(f"<{token}>", masked.vault) == "<jane@example.org>"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "value", "category"),
+    [
+        ({"phone": 33612345678}, "33612345678", "PHONE"),
+        ({"home_tel": "4455667"}, "4455667", "PHONE"),
+        ({"patient": {"mrn": 8472913}}, "8472913", "MRN"),
+        ({"MRN": ["8472913"]}, "8472913", "MRN"),
+    ],
+)
+async def test_in_the_arguments_of_a_call_a_members_name_is_a_label(arguments: object, value: str, category: str):
+    function = {"name": "look", "arguments": json.dumps(arguments)}
+    body = {"messages": [{"role": "assistant", "tool_calls": [{"function": function}]}], "seed": 8472913}
+    one = await outbound(json.dumps(body), "medical")
+    assert await one.scan()
+    leaving, masked = await one.leaving()
+    assert masked.vault.categories == (category,)
+    seen = json.loads(leaving)["messages"][0]["tool_calls"][0]["function"]["arguments"]
+    assert value not in seen
+    assert restore(seen, masked.vault).count(value) == 1
+    assert json.loads(leaving)["seed"] == 8472913
+
+
 async def test_a_body_without_personal_values_leaves_as_it_came():
     one = await outbound(SAID.replace("jane@example.org", "nobody"))
     assert not await one.scan()

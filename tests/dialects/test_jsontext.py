@@ -205,3 +205,21 @@ def test_a_megabyte_is_read_within_seconds(unit: str):
     source = f'["{unit * (2**20 // len(unit))}"]'
     (text,) = JsonText.read(source, everything).texts
     assert text == json.loads(source)[0]
+
+
+NUMBERS = '{"a": 33612345678,"b":[123456,12345,-1234567,1234567.5,0.1234567,1e-123456,1234567e3], "c": 999999}'
+
+
+def test_long_numbers_of_an_inner_document_are_texts_with_a_label():
+    document = JsonText.read(json.dumps([NUMBERS]), everything)
+    assert [each[1:] for each in document.leaves] == [
+        ("a", ""), ("33612345678", "a"), ("b", ""), ("123456", "b"), ("c", ""), ("999999", "c"),
+    ]  # fmt: skip
+    assert json.loads(document.with_texts(document.texts)) == [NUMBERS]
+    written = document.with_texts("[P]" if text == "33612345678" else text for text in document.texts)
+    assert json.loads(written) == [NUMBERS.replace("33612345678", '"[P]"')]
+
+
+def test_numbers_of_the_document_itself_are_none():
+    source = '{"max_tokens": 1000000, "seed": 33612345678}'
+    assert list(JsonText.read(source, everything).texts) == ["max_tokens", "seed"]

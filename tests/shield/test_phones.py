@@ -141,6 +141,7 @@ def test_spellings_that_need_no_word(number: str):
         "NASS: 07 82356475 36",
         "(NDC 0591-3740-01)",
         "SIREN 012 345 6789",
+        "04/09/2025 12 345,00",
     ],
 )
 def test_what_is_none(text: str):
