@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from appliance.shield.lexicon import Lexicon
-from appliance.shield.name_words import Kind, Word, is_title
+from appliance.shield.name_words import CIVIL_TITLES, Kind, Word, is_title
 from appliance.shield.word_lists import sections
 
 MAX_NAME = 6
@@ -109,8 +109,11 @@ def titled_end(words: list[Word], first: int, lexicon: Lexicon, *, sure: bool = 
 def _begins(words: list[Word], at: int, lexicon: Lexicon, *, sure: bool) -> bool:
     """A title is followed by almost any word: people are called Petit, White and Klein."""
     word = words[at]
-    after_particles = at > 0 and words[at - 1].kind is Kind.PARTICLE and words[at - 1].begin < words[at - 1].start
+    after_particles = at > 0 and words[at - 1].kind is Kind.PARTICLE and words[at - 1].particled
     if word.kind is Kind.WORD and not sure and not after_particles:
+        if word.particled and at and words[at - 1].folded in CIVIL_TITLES:
+            # "Mme de la Tour": words that are no surname by themselves.
+            return True
         return word.folded in lexicon.surnames or word.folded in lexicon.given or word.folded in lexicon.eponyms
     if word.kind is Kind.STOP:
         return at + 1 < len(words) and words[at + 1].kind in (Kind.SURNAME, Kind.GIVEN) and not word.capitals
@@ -131,7 +134,7 @@ def _goes_on(words: list[Word], first: int, at: int, lexicon: Lexicon, *, sure: 
             and words[at + 1].kind is Kind.SURNAME
             and not word.capitals
         )
-    particle = before.kind is Kind.PARTICLE or (word.begin < word.start and before.kind in (*_GIVEN, Kind.SURNAME))
+    particle = before.kind is Kind.PARTICLE or (word.particled and before.kind in (*_GIVEN, Kind.SURNAME))
     # "Dr José Miguel Carreira": nearly every surname is a word of some language.
     may_be_surname = word.folded not in lexicon.institutions and at - first <= MAX_AFTER_GIVEN
     return particle or sure or (may_be_surname and before.kind in (*_GIVEN, Kind.INITIAL))

@@ -45,6 +45,9 @@ RARE_TITLES = _CUES["rare titles"]
 """Titles that are something else as often: the word after has to look like a name."""
 
 
+CIVIL_TITLES = frozenset({"m", "mr", "mrs", "ms", "mme", "mlle", "herr", "frau", "sr", "sra", "sig", "signora"})
+"""Those of anybody. After one, a word with a particle is a name; after a doctor's, often where they work."""
+
 _LONG_INITIALS = _CUES["long initials"]
 """Of Charles, Philippe, Thomas, with a dot."""
 
@@ -75,6 +78,11 @@ class Word(NamedTuple):
     folded: str
     kind: Kind
     dotted: bool
+
+    @property
+    def particled(self) -> bool:
+        """Whether particles in small letters stand before it: "de la Tour"."""
+        return self.begin < self.start
 
     @property
     def capitals(self) -> bool:
@@ -151,7 +159,8 @@ def is_title(words: list[Word], at: int) -> bool:
     if word.folded == "m":
         # "M." and "M" are initials too, after a title or another name.
         free = at == 0 or words[at - 1].kind in (Kind.STOP, Kind.WORD)
-        return free and at + 1 < len(words) and _like_a_name(words, at + 1)
+        follows = at + 1 < len(words) and ((word.dotted and words[at + 1].particled) or _like_a_name(words, at + 1))
+        return free and follows
     if word.kind is not Kind.TITLE:
         return False
     return word.folded not in RARE_TITLES or at + 1 >= len(words) or _like_a_name(words, at + 1)

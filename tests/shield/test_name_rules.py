@@ -22,12 +22,19 @@ def names(text: str) -> list[tuple[str, str]]:
         ("Mme Marie Genevieve Zanderloo", "Marie Genevieve Zanderloo"),
         ("Dr H FERDOIN", "H FERDOIN"),
         ("M. Petit", "Petit"),
+        ("Mme de la Tour", "Tour"),
+        ("M. de la Tour", "Tour"),
         ("Mme DUPONT Marie", "DUPONT Marie"),
         ("Dr José Miguel Carreira", "José Miguel Carreira"),
     ],
 )
 def test_after_a_title(text: str, name: str):
     assert names(text) == [(name, "title")]
+
+
+@pytest.mark.parametrize("text", ["Dr de la Clinique", "Professeur de Musique", "M de la Clinique", "Mme Tour"])
+def test_where_a_doctor_works_and_bare_words_are_none(text: str):
+    assert names(text) == []
 
 
 @pytest.mark.parametrize(
