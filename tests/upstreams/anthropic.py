@@ -16,6 +16,7 @@ from aiohttp import web
 
 from tests.upstreams.anthropic_events import end, folded, ping, start, text, tool_use
 from tests.upstreams.anthropic_rules import problem
+from tests.upstreams.serving import Double, listening
 
 Json = dict[str, Any]
 
@@ -139,14 +140,13 @@ def _texts(one: Json) -> list[str]:
 
 
 @dataclass
-class AnthropicDouble:
+class AnthropicDouble(Double):
     """Give it `scripts` (one a call, then `default`); read `received` (bodies) and `left` (calls the client left).
 
     `prefill`: whether its models go on from an assistant's last turn, which newer ones do not. `lenient`: whether it
     takes bodies that the API would refuse.
     """
 
-    url: str = ""
     key: str = KEY
     models: list[str] = field(default_factory=lambda: ["claude-double", "claude-double-small"])
     prefill: bool = False
@@ -158,10 +158,6 @@ class AnthropicDouble:
     counted: list[bytes] = field(default_factory=list[bytes])
     problems: list[str] = field(default_factory=list[str])
     """What was wrong with the bodies that it refused by itself."""
-    active: int = 0
-    left: int = 0
-    connections: set[int] = field(default_factory=set[int])
-    stop: Callable[[], Awaitable[None]] = field(default=None)  # type: ignore[assignment]  set when it listens
 
     async def messages(self, request: web.Request) -> web.StreamResponse:
         data = await request.read()
@@ -172,14 +168,7 @@ class AnthropicDouble:
         if wrong is not None:
             return wrong
         script = self.scripts.popleft() if self.scripts else self.default
-        self.active += 1
-        try:
-            return await script(request, orjson.loads(data))
-        except asyncio.CancelledError:
-            self.left += 1
-            raise
-        finally:
-            self.active -= 1
+        return await self.play(script(request, orjson.loads(data)))
 
     def _wrong(self, request: web.Request, data: bytes, *, counting: bool = False) -> web.Response | None:
         unknown = self._unknown(request)
@@ -255,24 +244,12 @@ async def _not_found(request: web.Request) -> web.StreamResponse:
 async def anthropic_double(port: int = 0, **options: Any):
     """A running double; it listens on loopback until the block is left."""
     double = AnthropicDouble(**options)
-    app = web.Application(client_max_size=64 * 1024 * 1024)
-    app.add_routes(
-        [
-            web.post("/v1/messages", double.messages),
-            web.post("/v1/messages/count_tokens", double.count_tokens),
-            web.get("/v1/models", double.list_models),
-            web.get("/v1/models/{model}", double.one_model),
-            web.route("*", "/{rest:.*}", _not_found),
-        ]
-    )
-    # Without this a handler would go on after its client has left, and nothing could be said of cancelling.
-    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port)
-    await site.start()
-    double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    double.stop = runner.cleanup
-    try:
+    routes = [
+        web.post("/v1/messages", double.messages),
+        web.post("/v1/messages/count_tokens", double.count_tokens),
+        web.get("/v1/models", double.list_models),
+        web.get("/v1/models/{model}", double.one_model),
+        web.route("*", "/{rest:.*}", _not_found),
+    ]
+    async with listening(double, routes, port):
         yield double
-    finally:
-        await runner.cleanup()

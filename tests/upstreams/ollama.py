@@ -11,6 +11,8 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from tests.upstreams.serving import Double, listening
+
 CREATED_AT = "2026-11-29T19:30:11.465547296Z"
 
 
@@ -114,10 +116,9 @@ def refuses(status: int, text: str) -> Script:
 
 
 @dataclass
-class OllamaDouble:
+class OllamaDouble(Double):
     """Give it `scripts` (one a call, then `default`); read `received` (bodies) and `left` (calls the client left)."""
 
-    url: str = ""
     models: list[str] = field(default_factory=lambda: ["double:latest"])
     capabilities: list[str] = field(default_factory=lambda: ["completion"])
     context_length: int = 8192
@@ -128,24 +129,13 @@ class OllamaDouble:
     scripts: deque[Script] = field(default_factory=deque)
     received: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
-    active: int = 0
-    left: int = 0
-    connections: set[int] = field(default_factory=set)
-    stop: Callable[[], Awaitable[None]] = field(default=None)  # type: ignore[assignment]  set when it listens
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         self.received.append(await request.read())
         self.headers.append(dict(request.headers))
         self.connections.add(id(request.transport))
         script = self.scripts.popleft() if self.scripts else self.default
-        self.active += 1
-        try:
-            return await script(request)
-        except asyncio.CancelledError:
-            self.left += 1
-            raise
-        finally:
-            self.active -= 1
+        return await self.play(script(request))
 
     async def version(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"version": "0.32.15"})
@@ -182,25 +172,12 @@ def _tag(name: str) -> dict[str, Any]:
 async def ollama_double(port: int = 0, **options: Any):
     """A running double; it listens on loopback until the block is left."""
     double = OllamaDouble(**options)
-    app = web.Application(client_max_size=64 * 1024 * 1024)
-    app.add_routes(
-        [
-            web.post("/api/chat", double.chat),
-            web.get("/api/version", double.version),
-            web.get("/api/tags", double.tags),
-            web.get("/api/ps", double.ps),
-            web.post("/api/show", double.show),
-        ]
-    )
-    # Without this a handler would go on after its client has left, and nothing could be said of cancelling.
-    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port)
-    await site.start()
-    address = runner.addresses[0]
-    double.url = f"http://127.0.0.1:{address[1]}"
-    double.stop = runner.cleanup
-    try:
+    routes = [
+        web.post("/api/chat", double.chat),
+        web.get("/api/version", double.version),
+        web.get("/api/tags", double.tags),
+        web.get("/api/ps", double.ps),
+        web.post("/api/show", double.show),
+    ]
+    async with listening(double, routes, port):
         yield double
-    finally:
-        await runner.cleanup()

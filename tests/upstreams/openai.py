@@ -16,6 +16,8 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from tests.upstreams.serving import Double, listening
+
 CREATED = 1_764_444_223
 TOKEN = re.compile(r"\[[A-Z][A-Z0-9_]*_[a-z2-7]{8,}\]")
 """A masked value (shield.md, "Tokens")."""
@@ -270,14 +272,13 @@ class Received:
 
 
 @dataclass
-class OpenAIDouble:
+class OpenAIDouble(Double):
     """Give it `scripts` (one a call, then `default`); read what it `received` and how many calls the client `left`.
 
     `url` is its base URL. With a `key`, another one is refused. `models` are those that it lists and, with `strict`,
     the only ones that it serves.
     """
 
-    url: str = ""
     key: str | None = None
     models: list[str] = field(default_factory=lambda: ["gpt-double", "gpt-double-mini"])
     strict: bool = False
@@ -291,10 +292,6 @@ class OpenAIDouble:
     received: list[Received] = field(default_factory=list)
     """The chat calls; `asked` are the other ones."""
     asked: list[Received] = field(default_factory=list)
-    active: int = 0
-    left: int = 0
-    connections: set[int] = field(default_factory=set)
-    stop: Callable[[], Awaitable[None]] = field(default=None)  # type: ignore[assignment]  set when it listens
 
     @property
     def bodies(self) -> list[bytes]:
@@ -310,14 +307,7 @@ class OpenAIDouble:
         self.received.append(_received(request, body))
         self.connections.add(id(request.transport))
         script = self._refusal(request, body) or (self.scripts.popleft() if self.scripts else self.default)
-        self.active += 1
-        try:
-            return await script(request)
-        except asyncio.CancelledError:
-            self.left += 1
-            raise
-        finally:
-            self.active -= 1
+        return await self.play(script(request))
 
     async def list(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(_received(request, b""))
@@ -355,22 +345,11 @@ def _received(request: web.Request, body: bytes) -> Received:
 async def openai_double(port: int = 0, *, tls: ssl.SSLContext | None = None, **options: Any):
     """A running double; it listens on loopback until the block is left."""
     double = OpenAIDouble(**options)
-    app = web.Application(client_max_size=64 * 1024 * 1024)
-    app.add_routes(
-        [
-            web.post("/v1/chat/completions", double.chat),
-            web.get("/v1/models", double.list),
-            web.route("*", "/{path:.*}", double.nothing),
-        ]
-    )
-    # Without this a handler would go on after its client has left, and nothing could be said of cancelling.
-    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
-    scheme = "http" if tls is None else "https"
-    double.url = f"{scheme}://127.0.0.1:{runner.addresses[0][1]}/v1"
-    double.stop = runner.cleanup
-    try:
+    routes = [
+        web.post("/v1/chat/completions", double.chat),
+        web.get("/v1/models", double.list),
+        web.route("*", "/{path:.*}", double.nothing),
+    ]
+    async with listening(double, routes, port, tls):
+        double.url += "/v1"
         yield double
-    finally:
-        await runner.cleanup()
