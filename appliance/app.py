@@ -34,9 +34,11 @@ from appliance.cluster.registry import Registry
 from appliance.cluster.scheduler import Scheduler
 from appliance.gateway import routes
 from appliance.gateway.auth import Authenticator
-from appliance.gateway.chat_completions import ChatCompletions
+from appliance.gateway.calling import Calling, Desk
+from appliance.gateway.chat_completions import OpenAIDoor
 from appliance.gateway.drain import Drain
 from appliance.gateway.health import Health
+from appliance.gateway.messages import AnthropicDoor, CountTokens
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
 from appliance.ids import Ids
@@ -153,15 +155,12 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
             )
         )
         drain, auth, started = Drain(), Authenticator(database, clock), clock()
+        max_body_bytes = settings.gateway.max_body_mb * 1024 * 1024
+        desk = Desk(auth, pipeline, drain, clock, max_body_bytes, limit_seconds=limits.total + SLACK_SECONDS)
         families = routes.Families(
-            chat_completions=ChatCompletions(
-                auth,
-                pipeline,
-                drain,
-                clock=clock,
-                max_body_bytes=settings.gateway.max_body_mb * 1024 * 1024,
-                limit_seconds=limits.total + SLACK_SECONDS,
-            ),
+            chat_completions=Calling(desk, OpenAIDoor()),
+            messages=Calling(desk, AnthropicDoor()),
+            count_tokens=CountTokens(auth, max_body_bytes),
             models=Models(
                 auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
             ),

@@ -142,7 +142,22 @@ class Overloaded(CallError):
 
 
 class ContextLengthExceeded(CallError):
+    """The prompt is longer than the model's context. `tokens` and `maximum` where they are known."""
+
     code = "context_length_exceeded"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        advice: str = "",
+        param: str | None = None,
+        tokens: int | None = None,
+        maximum: int | None = None,
+    ) -> None:
+        super().__init__(message, advice=advice, param=param)
+        self.tokens = tokens
+        self.maximum = maximum
 
 
 class UpstreamFailed(CallError):

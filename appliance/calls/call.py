@@ -1,25 +1,24 @@
-"""What is known of a call before it runs: who asks, what they sent, in which dialect."""
+"""What is known of a call before it runs: who asks, and what they sent."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from appliance.dialects.chat import Chat
 from appliance.store.keys import Caller
 
-Dialect = Literal["openai"]
-
 Ending = Literal["complete", "length", "context_cut", "refused", "cancelled", "failed"]
 """How a call ended, in the one word that ledger and certificate share (architecture.md, rule 4)."""
-
-DIALECTS: dict[str, Dialect] = {"/v1/chat/completions": "openai"}
-"""The dialect that each endpoint speaks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, parsed. `model` is the string as it was sent, "" if none was; `body` is as it came, and so is the
-    hash of it."""
+    """One request, parsed. `model` is the string as it was sent, "" if none was.
+
+    `body` is what was sent, `compressed` how many bytes it was sent in where it was compressed, and `body_sha256` is of
+    what was received. `headers` are those that say how the body is to be read, by their names in small letters.
+    """
 
     caller: Caller
     endpoint: str
@@ -29,7 +28,13 @@ class Call:
     body: bytes
     body_sha256: str
     received: datetime
+    compressed: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def body_bytes(self) -> int:
         return len(self.body)
+
+    @property
+    def received_bytes(self) -> int:
+        return len(self.body) if self.compressed is None else self.compressed

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from appliance.calls.call import Call
+from appliance.calls.entries import ENTRIES, Dialect
 from appliance.calls.offload import offloaded
 from appliance.calls.outbound import Outbound
 from appliance.calls.policy import Policy
@@ -20,19 +21,23 @@ from appliance.calls.record import Course
 from appliance.calls.restoring import restored
 from appliance.calls.routing import Candidate
 from appliance.dialects.anthropic import body as anthropic
-from appliance.dialects.chat import Chat, DialectError, Event
+from appliance.dialects.anthropic import upstream as anthropic_upstream
+from appliance.dialects.chat import DialectError, Event
 from appliance.dialects.mistral import upstream as mistral
-from appliance.dialects.openai import request as openai_request
 from appliance.dialects.openai import upstream as openai
 from appliance.dialects.upstream import Outgoing
 from appliance.errors import BadRequest, ConfigError, ProviderNotAllowed, StateError, UnscannableContent
 from appliance.lanes.endpoint import Endpoint, Kind, endpoint
 from appliance.lanes.external import ExternalLane
 from appliance.proofs.certificate import Pii
+from appliance.shield.vault import Vault
 from appliance.store import providers
 from appliance.store.sealing import Sealer
 
 _log = logging.getLogger(__name__)
+
+SPOKEN: Mapping[str, Dialect] = {"openai": "openai", "openai-compatible": "openai", "anthropic": "anthropic"}
+"""The dialect of each kind of provider, where calls can come in it too."""
 
 END_USER_CHARACTERS = 32
 """Of the keyed hash that stands for the name of an end user: 128 bits."""
@@ -83,6 +88,8 @@ class ExternalRun:
         self._provider = candidate.provider
         self._model = candidate.model or ""
         self._course = course
+        self._entry = ENTRIES[call.endpoint]
+        self._same = SPOKEN.get(self._provider.kind) == self._entry.dialect
         self._policy = policy
         self._outbound = outbound
 
@@ -98,7 +105,7 @@ class ExternalRun:
             raise ProviderNotAllowed(f"The provider {self._provider.name} was removed.", advice="Try again.")
         body, masked = await self._outbound.leaving()
         self._check_scannable()
-        outgoing = await offloaded(self._call, lambda: self._outgoing(body))
+        outgoing = await offloaded(self._call, lambda: self._outgoing(body, masked.vault))
         course = self._course
         pii = Pii(self._policy.shield_mode, masked.vault.count, masked.vault.categories)
         events = self._parts.lane.chat(
@@ -109,7 +116,10 @@ class ExternalRun:
         )
         # A structured answer is JSON, in which a value has to be escaped.
         depth = 0 if self._call.chat.format is None else 1
-        async with aclosing(restored(self._counted(events), masked.vault, depth=depth)) as answer:
+        # What its provider may sign has to come back to it as it was.
+        signed = self._same and self._entry.dialect == "anthropic"
+        restoring = restored(self._counted(events), masked.vault, depth=depth, thoughts=not signed)
+        async with aclosing(restoring) as answer:
             async for event in answer:
                 yield event
 
@@ -131,20 +141,27 @@ class ExternalRun:
                 param="messages",
             )
 
-    def _outgoing(self, body: str) -> Outgoing:
+    def _outgoing(self, body: str, vault: Vault) -> Outgoing:
         """The attempt in the provider's dialect: the caller's own body where it is the same."""
-        new_id = self._parts.new_call_id
         try:
-            match self._provider.kind:
-                case "anthropic":
-                    return anthropic.written(self._chat(body), model=self._model, new_id=new_id)
-                case "mistral":
-                    return mistral.written(self._chat(body), model=self._model, new_id=new_id)
-                case _:
-                    return openai.forwarded(body, model=self._model, end_user=self._parts.end_user, new_id=new_id)
+            return self._own(body, vault) if self._same else self._translated(body)
         except DialectError as error:
             raise BadRequest(error.message, param=error.param) from None
 
-    def _chat(self, body: str) -> Chat:
-        """The call as it may leave, in the neutral form."""
-        return openai_request.parse(body.encode()).chat
+    def _own(self, body: str, vault: Vault) -> Outgoing:
+        model, end_user, new_id = self._model, self._parts.end_user, self._parts.new_call_id
+        if self._entry.dialect == "openai":
+            return openai.forwarded(body, model=model, end_user=end_user, new_id=new_id)
+        return anthropic_upstream.forwarded(
+            body, model=model, given=self._call.headers, end_user=end_user, is_foreign=vault.occurs_in, new_id=new_id
+        )
+
+    def _translated(self, body: str) -> Outgoing:
+        chat, model, new_id = self._entry.chat(body.encode()), self._model, self._parts.new_call_id
+        match self._provider.kind:
+            case "anthropic":
+                return anthropic.written(chat, model=model, new_id=new_id)
+            case "mistral":
+                return mistral.written(chat, model=model, new_id=new_id)
+            case kind:
+                return openai.written(chat, model=model, new_id=new_id, compatible=kind == "openai-compatible")

@@ -140,11 +140,14 @@ class LocalRun:
             )
         estimate = measure(self._told).tokens
         if surely_too_long(estimate, len(self._told.messages), context):
+            tokens = max(estimate, context + 1)
             raise ContextLengthExceeded(
-                f"This model's maximum context length is {context} tokens, but the messages came to about"
-                f" {max(estimate, context + 1)} tokens.",
+                f"This model's maximum context length is {context} tokens, but the messages came to about {tokens}"
+                " tokens.",
                 advice="Shorten the messages.",
                 param="messages",
+                tokens=tokens,
+                maximum=context,
             )
         target = Target(self._model, model.capabilities, context)
         try:

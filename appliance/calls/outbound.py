@@ -4,31 +4,16 @@ Must not know which provider it goes to. Source: architecture.md, rules 1 and 2;
 that is not text").
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from appliance.calls.call import DIALECTS, Call, Dialect
+from appliance.calls.call import Call
+from appliance.calls.entries import ENTRIES
 from appliance.calls.live_shield import Shielding
 from appliance.calls.offload import offloaded
-from appliance.dialects.jsontext import IsText, JsonText, Path, TooDeep
-from appliance.dialects.openai import structure
+from appliance.dialects.jsontext import JsonText, TooDeep
 from appliance.errors import UnscannableContent
 from appliance.shield.finding import Finding
 from appliance.shield.mask import Masked
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """What the strings of a dialect's bodies are."""
-
-    is_text: IsText
-    is_end_user: Callable[[Path], bool]
-    is_unscannable: Callable[[str], bool]
-
-
-STRUCTURES: Mapping[Dialect, Structure] = {
-    "openai": Structure(structure.is_text, structure.is_end_user, structure.is_unscannable)
-}
 
 
 class Outbound:
@@ -41,7 +26,6 @@ class Outbound:
         self._call = call
         self._shield = shield
         self._end_user = end_user
-        self._structure = STRUCTURES[DIALECTS[call.endpoint]]
         self._document: JsonText | None = None
         self._texts: Sequence[str] = ()
         self._labels: Sequence[str] = ()
@@ -67,8 +51,10 @@ class Outbound:
         return await offloaded(self._call, self._masked)
 
     def _read(self) -> None:
+        body = self._call.body.decode()
+        structure = ENTRIES[self._call.endpoint].structure(body)
         try:
-            document = JsonText.read(self._call.body.decode(), self._structure.is_text)
+            document = JsonText.read(body, structure.is_text, structure.is_document)
         except TooDeep:
             raise UnscannableContent(
                 "The call holds JSON inside of JSON to more levels than the shield reads.",
@@ -78,9 +64,9 @@ class Outbound:
         labels: list[str] = []
         for number, (path, text, label) in enumerate(document.leaves):
             labels.append(label)
-            if self._structure.is_end_user(path):
+            if structure.is_end_user(path):
                 self._settled[number] = self._end_user(text)
-            elif self._structure.is_unscannable(text):
+            elif structure.is_unscannable(path, text):
                 self._settled[number] = text
                 self.unscannable = True
             texts.append("" if number in self._settled else text)

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Protocol
 
 from appliance.calls import address as addresses
@@ -15,6 +16,7 @@ from appliance.calls.address import Address
 from appliance.calls.backlog import Backlog
 from appliance.calls.call import Call, Ending
 from appliance.calls.costs import Costing, Costs, costs
+from appliance.calls.entries import ENTRIES
 from appliance.calls.estimate import measure
 from appliance.calls.external import ExternalLanes, ExternalRun
 from appliance.calls.live_shield import LiveShield, Shielding
@@ -96,8 +98,8 @@ class Pipeline:
             key=call.caller.key_id,
             gateway=Gateway(self._parts.version, RULES, fingerprint(policy)),
             received=call.received,
-            request=Request(call.endpoint, call.model, call.body_sha256, call.body_bytes, call.stream),
-            address=addresses.certificate_fields(address),
+            request=Request(call.endpoint, call.model, call.body_sha256, call.received_bytes, call.stream),
+            address=ENTRIES[call.endpoint].address(address),
             pii=Pii(policy.shield_mode),
         )
 
@@ -131,6 +133,11 @@ class Exchange:
         return self._intent.id
 
     @property
+    def received(self) -> datetime:
+        """When the request came."""
+        return self._call.received
+
+    @property
     def course(self) -> Course:
         """What has happened so far: who answers, for which task, what was masked."""
         return self._course
@@ -143,6 +150,7 @@ class Exchange:
         """
         parts = self._parts
         prompt = await offloaded(self._call, lambda: measure(self._call.chat))
+        self._course.estimate = prompt.tokens
         decision = decide(self._policy, self._address, prompt, prices=parts.prices)
         outbound = Outbound(self._call, self._shielding, parts.external.end_user)
         while True:

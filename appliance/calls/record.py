@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from appliance.calls.call import DIALECTS, Call, Ending
+from appliance.calls.call import Call, Ending
 from appliance.calls.costs import Costs
+from appliance.calls.entries import ENTRIES
 from appliance.calls.policy import LOCAL_PROVIDER, ShieldMode
 from appliance.calls.routing import Decision
 from appliance.cluster.machine import Machine
@@ -39,7 +40,7 @@ class Course:
     `lost` is what answers have cost that were thrown away: a try that did not give what was asked for.
     `received` counts the pieces of content that came from machines, `forwarded` says whether any text went on to
     the caller, and `finishes` are the ends of answers, which alone bring the model's own counts. `sent` is the hash of
-    the newest body for each answer. `context_cut`: a machine has left text out.
+    the newest body for each answer. `context_cut`: a machine has left text out. `estimate` is of the prompt's tokens.
     """
 
     started: float
@@ -57,6 +58,7 @@ class Course:
     finishes: list[Finish] = field(default_factory=list[Finish])
     lost: list[Usage] = field(default_factory=list[Usage])
     context_cut: bool = False
+    estimate: int = 0
     text: Hash = field(default_factory=hashlib.sha256)
     order: InOrder = field(default_factory=InOrder)
 
@@ -169,7 +171,7 @@ def ledger_row(
         workspace_n=call.caller.workspace_n,
         key_n=call.caller.key_n,
         user_n=call.caller.user_n,
-        dialect=DIALECTS[call.endpoint],
+        dialect=ENTRIES[call.endpoint].dialect,
         address=call.model,
         ending=ending,
         total_ms=round(total_seconds * 1000),

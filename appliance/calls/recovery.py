@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from appliance.calls.call import DIALECTS
+from appliance.calls.entries import ENTRIES
 from appliance.errors import StateError
 from appliance.proofs.log import signed
 from appliance.proofs.notary import Notary
@@ -33,7 +33,7 @@ def close_open_calls(conn: sqlite3.Connection, notary: Notary, now: datetime) ->
             workspace_n=caller.workspace_n,
             key_n=caller.key_n,
             user_n=caller.user_n,
-            dialect=DIALECTS[payload["request"]["endpoint"]],
+            dialect=ENTRIES[payload["request"]["endpoint"]].dialect,
             address=payload["request"]["model"],
             ending="failed",
             total_ms=0,

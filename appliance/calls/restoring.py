@@ -8,18 +8,30 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 
-from appliance.dialects.chat import Event, Finish, ReasoningDelta, TextDelta, ToolCallDelta
+from appliance.dialects.chat import (
+    BlockEnd,
+    Event,
+    Finish,
+    OwnBlock,
+    OwnDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+)
 from appliance.shield.restore import restore
 from appliance.shield.streams import Restorer
 from appliance.shield.vault import Vault
 
 
-async def restored(events: AsyncGenerator[Event, None], vault: Vault, *, depth: int = 0) -> AsyncGenerator[Event, None]:
+async def restored(
+    events: AsyncGenerator[Event, None], vault: Vault, *, depth: int = 0, thoughts: bool = True
+) -> AsyncGenerator[Event, None]:
     """The same answer with values in place of this call's tokens. Closing it closes `events`.
 
-    `depth` is 1 where the answer's text is JSON, else 0.
+    `depth` is 1 where the answer's text is JSON, else 0. `thoughts`: whether the model's thoughts are restored too;
+    those that it signs must not be changed.
     """
-    restoring = _Restoring(vault, depth)
+    restoring = _Restoring(vault, depth, thoughts=thoughts)
     async with aclosing(events):
         async for event in events:
             for each in restoring.feed(event):
@@ -27,9 +39,10 @@ async def restored(events: AsyncGenerator[Event, None], vault: Vault, *, depth: 
 
 
 class _Restoring:
-    def __init__(self, vault: Vault, depth: int) -> None:
+    def __init__(self, vault: Vault, depth: int, *, thoughts: bool) -> None:
         self._vault = vault
         self._depth = depth
+        self._keeps_thoughts = not thoughts
         self._texts: dict[int, Restorer] = {}
         self._thoughts: dict[int, Restorer] = {}
 
@@ -44,6 +57,9 @@ class _Restoring:
                     yield replace(event, text=text)
             case ReasoningDelta():
                 yield from self._ended_text(event.choice)
+                if self._keeps_thoughts:
+                    yield event
+                    return
                 text = self._thoughts.setdefault(event.choice, Restorer(self._vault)).feed(event.text)
                 if text:
                     yield replace(event, text=text)
@@ -51,9 +67,21 @@ class _Restoring:
                 yield from self._ended(event.choice)
                 arguments = restore(event.arguments, self._vault, depth=1)
                 yield replace(event, name=restore(event.name, self._vault), arguments=arguments)
-            case Finish():
+            case OwnBlock() | OwnDelta():
+                yield from self._ended(event.choice)
+                yield self._own(event)
+            case BlockEnd():
                 yield from self._ended(event.choice)
                 yield event
+            case Finish():
+                yield from self._ended(event.choice)
+                sequence = event.stop_sequence
+                yield event if sequence is None else replace(event, stop_sequence=restore(sequence, self._vault))
+
+    def _own(self, event: OwnBlock | OwnDelta) -> OwnBlock | OwnDelta:
+        if event.sealed:
+            return event
+        return replace(event, json=restore(event.json, self._vault, depth=1))
 
     def _ended(self, choice: int) -> Iterator[Event]:
         yield from self._ended_thought(choice)

@@ -5,7 +5,7 @@ trimmed or added here, and JSON that the caller wrote as text stays that text.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -33,6 +33,9 @@ class Image:
 
 Part = Text | Image
 
+FAILED = "Error: "
+"""Before the result of a call that failed, where the dialect has no other way to say so (dialects.md §1.2)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -45,7 +48,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. `tool_call_id` and `tool_name` are of a `tool` message, the other fields as their names say."""
+    """One turn. `tool_call_id`, `tool_name` and `failed` (the call did) are of a `tool` message, the other fields as
+    their names say.
+
+    `joint` stands between its texts where they have to be one: nothing, unless the dialect has blocks that are read
+    apart, since a separator would be text that nobody wrote.
+    """
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -53,20 +61,36 @@ class Message:
     tool_call_id: str = ""
     tool_name: str = ""
     reasoning: str = ""
+    failed: bool = False
+    joint: str = ""
 
     @property
     def text(self) -> str:
-        """All text of the turn, joined by nothing: a separator would be text that nobody wrote."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        """All text of the turn as one."""
+        return self.joint.join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def told(self) -> "Message":
+        """The same turn for a dialect that cannot tell a failed call but in words."""
+        if not self.failed:
+            return self
+        first, rest = self.parts[:1], self.parts[1:]
+        if first and isinstance(first[0], Text):
+            return replace(self, parts=(Text(FAILED + first[0].text), *rest))
+        return replace(self, parts=(Text(FAILED), *self.parts))
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that the model may call. `parameters` is a JSON schema, None where the caller gave none."""
+    """A function that the model may call. `parameters` is a JSON schema, None where the caller gave none.
+
+    `written` is the definition as it stands in the caller's body.
+    """
 
     name: str
     description: str | None = None
     parameters: Mapping[str, object] | None = None
+    written: Mapping[str, object] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +123,24 @@ class Sampling:
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     top_logprobs: int | None = None
+    top_k: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """What only the dialect of the caller can say, as the refusal of whoever would have to say it otherwise."""
+
+    message: str
+    param: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """`choices` is how many answers are wanted; `parallel` whether one answer may hold several tool calls."""
+    """`choices` is how many answers are wanted; `parallel` whether one answer may hold several tool calls.
+
+    `unsaid` is the first thing in the call that is not in the `Chat`: see `check_said`. `reminders`: a system message
+    behind the first turn belongs to the user's turn beside it, and goes into it where a model reads none there.
+    """
 
     messages: tuple[Message, ...]
     sampling: Sampling = Sampling()
@@ -113,14 +150,24 @@ class Chat:
     format: Format | None = None
     effort: Effort | None = None
     choices: int = 1
+    unsaid: Unsaid | None = None
+    reminders: bool = False
+
+    def check_said(self) -> None:
+        """Raises DialectError where the call has more than a `Chat` can say, so that nothing is lost in silence."""
+        if self.unsaid is not None:
+            raise DialectError(self.unsaid.message, self.unsaid.param)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the model reported them."""
+    """Tokens as the model reported them. Those of the prompt that a provider read from its cache, or wrote into it, are
+    among the prompt's."""
 
     prompt_tokens: int
     completion_tokens: int
+    cache_read: int = 0
+    cache_written: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +208,50 @@ class ToolCallDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnBlock:
+    """A whole block of an answer that only the dialect of its provider can say, as JSON.
+
+    Only callers of that dialect are told. `sealed`: its provider wants it back byte for byte.
+    """
+
+    json: str
+    choice: int = 0
+    sealed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDelta:
+    """What that dialect adds to the block before: the signature of a thought, the source of a text, as JSON;
+    `sealed` as above."""
+
+    json: str
+    choice: int = 0
+    sealed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnd:
+    """What comes next is another block of the answer, where its dialect has blocks and tells them apart."""
+
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
-    """The model's own end of one answer: the last event of every whole stream of that choice."""
+    """The model's own end of one answer: the last event of every whole stream of that choice.
+
+    `stated` is the provider's own word where its dialect knows more of them, and `stop_sequence` the one that ended
+    the answer, where the provider says so: both for callers of that dialect.
+    """
 
     reason: FinishReason
     usage: Usage
     choice: int = 0
+    stated: str = ""
+    stop_sequence: str | None = None
 
 
-Event = TextDelta | ReasoningDelta | ToolCallDelta | Finish
+Event = TextDelta | ReasoningDelta | ToolCallDelta | OwnBlock | OwnDelta | BlockEnd | Finish
 
 
 class DialectError(Exception):

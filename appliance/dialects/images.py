@@ -1,4 +1,4 @@
-"""A picture as callers write it, a data URL, into its bytes.
+"""A picture as callers write it, a data URL or base64 alone, into its bytes.
 
 Nothing is ever fetched or opened: a string that is no data URL is refused, whatever it names. What the bytes are is
 read from the bytes, since clients often claim another type. Source: dialects.md §0.2 and §1.1, RFC 2397, RFC 4648.
@@ -15,6 +15,8 @@ MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 
+_NOT_DATA = "is not a base64 data URL (`data:image/png;base64,…`)"
+
 _REMOTE = re.compile(r"(?:https?|ftp):", re.IGNORECASE)
 
 _MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
@@ -26,15 +28,28 @@ def from_data_url(url: str, param: str) -> Image:
     """The picture in `url`. Raises DialectError, which names `param` and quotes nothing of the string."""
     head = _DATA_URL.match(url)
     if head is None:
-        raise _refused(param, _why_not_data(url))
-    encoded = url[head.end() :]
+        raise remote(param) if _REMOTE.match(url) else _refused(param, _NOT_DATA)
+    return _picture(url[head.end() :], param, "a data URL whose base64")
+
+
+def from_base64(encoded: str, param: str) -> Image:
+    """The picture whose base64 that is. Raises DialectError as above."""
+    return _picture(encoded, param, "base64 that")
+
+
+def remote(param: str) -> DialectError:
+    """The refusal of a picture or document that would have to be fetched."""
+    return _refused(param, "is an address, and no address is ever fetched: send the content itself, in base64")
+
+
+def _picture(encoded: str, param: str, what: str) -> Image:
     if len(encoded) > -(-MAX_IMAGE_BYTES // 3) * 4:
         raise _refused(param, f"is a picture of more than {MAX_IMAGE_BYTES // 1024**2} MiB")
     try:
         # Alphabet and padding are checked too: whatever is skipped in silence could be something else elsewhere.
         data = base64.b64decode(encoded.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
-        raise _refused(param, "is a data URL whose base64 is not valid") from None
+        raise _refused(param, f"is {what} is not valid") from None
     return Image(data, _media_type(data, param))
 
 
@@ -46,12 +61,6 @@ def _media_type(data: bytes, param: str) -> str:
         return "image/webp"
     what = "is a GIF, which local models do not read" if data.startswith(_GIF) else "is none of the pictures we know"
     raise _refused(param, f"{what}: send PNG, JPEG or WebP")
-
-
-def _why_not_data(url: str) -> str:
-    if _REMOTE.match(url):
-        return "is an address, and no address is ever fetched: send the picture itself as a base64 data URL"
-    return "is not a base64 data URL (`data:image/png;base64,…`)"
 
 
 def _refused(param: str, what: str) -> DialectError:

@@ -2,7 +2,8 @@
 
 Where a string is a document again, as the arguments of a tool call are, its own strings take its place, and with them
 its long numbers: a telephone number is one there as often as not. The numbers of the document itself are settings. It
-must not know what the document means: a caller says which strings are no text.
+must not know what the document means: a caller says which strings are no text, and which values are documents of their
+own, though they stand in this one as they are.
 Source: RFC 8259; architecture.md, rules 1, 2.
 """
 
@@ -23,6 +24,9 @@ KEY = -1
 IsText = Callable[[Path, str], bool]
 """Whether the string at this path, decoded, is to be read as text."""
 
+IsDocument = Callable[[Path], bool]
+"""Whether the object or list at this path is a document of its own."""
+
 MAX_LEVELS = 16
 """Documents inside strings inside documents. Each level doubles the backslashes, so that real ones have three."""
 
@@ -41,6 +45,7 @@ class _Piece:
     start: int
     end: int
     text: str
+    label: str
     inner: "JsonText | None"
 
 
@@ -71,13 +76,14 @@ class JsonText:
         self._pieces = pieces
 
     @classmethod
-    def read(cls, source: str, is_text: IsText, *, level: int = 0) -> Self:
+    def read(cls, source: str, is_text: IsText, is_document: IsDocument | None = None, *, level: int = 0) -> Self:
         """The strings of `source`, which has to be a valid document. Linear. Raises TooDeep."""
         pieces: list[_Piece] = []
-        for path, start, end in _literals(source, _TOKEN_OR_NUMBER if level else _TOKEN):
+        for path, start, end, inside in _literals(source, is_document, everywhere=level > 0):
             text = _decoded(source, start, end)
             if is_text(path, text):
-                pieces.append(_Piece(path, start, end, text, _inner(text, level + 1)))
+                label = "" if inside is None else _label(path[inside:])
+                pieces.append(_Piece(path, start, end, text, label, _inner(text, level + 1)))
         return cls(source, tuple(pieces))
 
     @property
@@ -85,10 +91,10 @@ class JsonText:
         """Each text with where it stands."""
         for piece in self._pieces:
             if piece.inner is None:
-                yield Leaf(piece.path, piece.text)
+                yield Leaf(piece.path, piece.text, piece.label)
             else:
                 for leaf in piece.inner.leaves:
-                    yield Leaf((*piece.path, *leaf.path), leaf.text, leaf.label or _label(leaf.path))
+                    yield Leaf((*piece.path, *leaf.path), leaf.text, leaf.label or piece.label)
 
     @property
     def texts(self) -> Iterator[str]:
@@ -147,29 +153,35 @@ def _decoded(source: str, start: int, end: int) -> str:
     return cast("str", orjson.loads(literal)) if "\\" in literal else literal[1:-1]
 
 
-def _literals(source: str, tokens: re.Pattern[str]) -> Iterator[tuple[Path, int, int]]:
-    """Every string of a valid document, names too, and number if `tokens` has them: its path and its place."""
+def _literals(
+    source: str, is_document: IsDocument | None, *, everywhere: bool
+) -> Iterator[tuple[Path, int, int, int | None]]:
+    """Every string of a valid document, names too, and every long number inside of documents of their own: its path,
+    its place, and how much of the path leads to the document it is in, if it is in one.
+
+    `everywhere`: all of it is one.
+    """
     path: list[str | int] = []
     in_object: list[bool] = []
     wants_name = False
+    inside = 0 if everywhere else None
+    tokens = _TOKEN_OR_NUMBER if everywhere or is_document else _TOKEN
     for token in tokens.finditer(source):
         start, end = token.span()
         match source[start]:
             case '"':
                 if wants_name:
-                    yield (*path[:-1], KEY), start, end
+                    yield (*path[:-1], KEY), start, end, inside
                     path[-1] = _decoded(source, start, end)
                     wants_name = False
                 else:
-                    yield tuple(path), start, end
-            case "{":
-                path.append("")
-                in_object.append(True)
-                wants_name = True
-            case "[":
-                path.append(0)
-                in_object.append(False)
-                wants_name = False
+                    yield tuple(path), start, end, inside
+            case "{" | "[" as opened:
+                if inside is None and is_document and is_document(tuple(path)):
+                    inside = len(path)
+                wants_name = opened == "{"
+                path.append("" if wants_name else 0)
+                in_object.append(wants_name)
             case ",":
                 wants_name = in_object[-1]
                 if not wants_name:
@@ -178,5 +190,8 @@ def _literals(source: str, tokens: re.Pattern[str]) -> Iterator[tuple[Path, int,
                 path.pop()
                 in_object.pop()
                 wants_name = False
+                if inside == len(path) and not everywhere:
+                    inside = None
             case _:
-                yield tuple(path), start, end
+                if inside is not None:
+                    yield tuple(path), start, end, inside

@@ -26,7 +26,7 @@ def leaves(chat: Chat) -> Iterator[Leaf]:
     for message in chat.messages:
         yield from (Leaf(message.role, text) for text in _texts(message) if text)
     for tool in chat.tools:
-        yield Leaf("definition", orjson.dumps(definition(tool)).decode())
+        yield Leaf("definition", orjson.dumps(tool.written or definition(tool)).decode())
 
 
 def definition(tool: Tool) -> dict[str, object]:

@@ -18,14 +18,26 @@ class ProviderError(Exception):
     """A provider said that it cannot answer, or what it said is not its dialect.
 
     `message` is one sentence for the caller, which never quotes a key. `param` names the request's field, where one
-    is to blame.
+    is to blame. `overflow`: the prompt's tokens and the most that there may be, where a `context` error tells them.
     """
 
-    def __init__(self, kind: ErrorKind, message: str, *, param: str | None = None) -> None:
+    def __init__(
+        self, kind: ErrorKind, message: str, *, param: str | None = None, overflow: tuple[int, int] | None = None
+    ) -> None:
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.message = message
         self.param = param
+        self.overflow = overflow
+
+
+def too_long(tokens: int, maximum: int, more: str = "") -> ProviderError:
+    """The error of a prompt longer than the model's context, in the words that clients match; `more` goes on after
+    them."""
+    message = (
+        f"This model's maximum context length is {maximum} tokens, but the messages came to {tokens} tokens{more}."
+    )
+    return ProviderError("context", message, param="messages", overflow=(tokens, maximum))
 
 
 class Reader(Protocol):

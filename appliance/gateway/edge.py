@@ -17,6 +17,8 @@ from appliance.ids import Ids
 
 _log = logging.getLogger(__name__)
 
+ANTHROPIC_PATH = "/v1/messages"
+
 NATIVE_PATHS = ("/v1/proofs", "/v1/ai/", "/v1/knowledge", "/.well-known/", "/healthz", "/readyz", "/metrics")
 
 DISCARD_BYTES = 256 * 1024 * 1024
@@ -30,16 +32,23 @@ NOT_SERVED = {
     "/": "This is Synapse. Clients take the base URL with /v1; GET /v1/models lists what there is.",
     "/v1": "This is the base URL itself: a client adds the path, such as /chat/completions.",
     "/v1/responses": _USE_CHAT,
-    "/v1/messages": _USE_CHAT,
     "/v1/completions": _USE_CHAT,
     "/v1/embeddings": "There is no embedding model here yet.",
 }
 """Paths that clients ask for, with what to do instead."""
 
 
-def shape_of(path: str) -> Shape:
-    """Whose error form a path speaks (gateway.md, "Errors")."""
-    return "native" if path.startswith(NATIVE_PATHS) else "openai"
+def shape_of(scope: Scope, path: str) -> Shape:
+    """Whose error form a request is answered in (gateway.md, "Errors"): its path's, and on paths that several dialects
+    share that of its client."""
+    if path.startswith(NATIVE_PATHS):
+        return "native"
+    return "anthropic" if path.startswith(ANTHROPIC_PATH) or speaks_anthropic(scope) else "openai"
+
+
+def speaks_anthropic(scope: Scope) -> bool:
+    """Whether the client says that it speaks Anthropic's dialect, which its requests always do."""
+    return any(name == b"anthropic-version" for name, _ in scope["headers"])
 
 
 class Edge:
@@ -57,29 +66,33 @@ class Edge:
             return
         request_id = self._ids.new("req")
         path = re.sub(r"^(/v1)+(?=/|$)", "/v1", scope["path"])
-        reply, body = _Marked(send, request_id), _Body(receive)
-        if scope["method"] == "HEAD" and path == "/":  # how some clients ask whether anybody is there
+        shape = shape_of(scope, path)
+        reply, body = _Marked(send, request_id, also=b"request-id" if shape == "anthropic" else None), _Body(receive)
+        if path == "/" and scope["method"] in ("HEAD", "OPTIONS"):  # how some clients ask whether anybody is there
             await Reply(reply).whole(200, b"")
             return
         try:
             _refuse_two_lengths(scope)
             # With an app in the scope the router raises its refusals instead of answering them in plain text.
-            await self._router({**scope, "path": path, "app": self}, body, reply)
+            await self._router({**scope, "path": path, "app": self, "request_id": request_id}, body, reply)
         except ClientGone:
             return
         except CallError as error:
-            await self._answer(scope, body, reply, error)
+            await self._answer(scope, shape, body, reply, error)
         except HTTPException as error:
-            await self._answer(scope, body, reply, self._routing_error(error, scope, path))
+            if error.status_code == 405 and scope["method"] == "OPTIONS":
+                await _allowed(error, reply)
+                return
+            await self._answer(scope, shape, body, reply, self._routing_error(error, scope, path))
         except Exception as error:
             _log.exception("request %s failed unexpectedly: %s", request_id, type(error).__name__)
-            await self._answer(scope, body, reply, InternalError())
+            await self._answer(scope, shape, body, reply, InternalError())
 
-    async def _answer(self, scope: Scope, body: "_Body", reply: "_Marked", error: CallError) -> None:
+    async def _answer(self, scope: Scope, shape: Shape, body: "_Body", reply: "_Marked", error: CallError) -> None:
         if reply.started:  # too late for a status: what was begun ends here, unfinished
             return
         await body.discard()
-        answer = errors.reply(error, shape_of(scope["path"]))
+        answer = errors.reply(error, shape, reply.request_id)
         headers = [one for one in answer.headers if one[0] != b"connection" or scope["http_version"] == "1.1"]
         await Reply(reply).whole(answer.status, answer.body, headers)
 
@@ -96,6 +109,14 @@ class Edge:
         near = difflib.get_close_matches(path, self._paths, n=1, cutoff=0.75)
         advice = f"Did you mean {near[0]}?" if near else "This gateway serves " + ", ".join(self._paths) + "."
         return NotFound("There is nothing at this path.", advice=advice)
+
+
+async def _allowed(error: HTTPException, reply: "_Marked") -> None:
+    """What may be done at a path, for a client that asks before (RFC 9110, 9.3.7)."""
+    methods = (error.headers or {}).get("Allow", "")
+    answer = Reply(reply)
+    await answer.start(204, [(b"allow", f"{methods}, OPTIONS".encode())])
+    await answer.write(b"", last=True)
 
 
 def _refuse_two_lengths(scope: Scope) -> None:
@@ -134,15 +155,18 @@ class _Body:
 
 
 class _Marked:
-    """Adds the request id to the head of the answer, and remembers that there was one."""
+    """Adds the request id to the head of the answer, under a dialect's own name `also`, and remembers that there was
+    one."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, *, also: bytes | None) -> None:
         self._send = send
-        self._request_id = request_id.encode()
+        self._names = (b"x-request-id", also) if also else (b"x-request-id",)
+        self.request_id = request_id
         self.started = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            message = {**message, "headers": [*message["headers"], (b"x-request-id", self._request_id)]}
+            marks = [(name, self.request_id.encode()) for name in self._names]
+            message = {**message, "headers": [*message["headers"], *marks]}
         await self._send(message)

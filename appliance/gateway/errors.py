@@ -7,11 +7,13 @@ from typing import Literal
 
 import orjson
 
+from appliance.dialects.anthropic import errors as anthropic
 from appliance.dialects.openai import errors as openai
 from appliance.errors import (
     AmbiguousLength,
     BodyTooLarge,
     CallError,
+    ContextLengthExceeded,
     ModelAbsent,
     Overloaded,
     StorageUnavailable,
@@ -19,7 +21,7 @@ from appliance.errors import (
     UpstreamTimeout,
 )
 
-Shape = Literal["openai", "native"]
+Shape = Literal["openai", "anthropic", "native"]
 """Whose error form a route speaks."""
 
 STATUS: dict[str, int] = {
@@ -55,6 +57,21 @@ _OPENAI_TYPES = {
 }
 
 
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+_ANTHROPIC_STATUS = {"overloaded": 529}
+"""Where this dialect has a status of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
     """An error ready to be sent."""
@@ -76,9 +93,9 @@ class InternalError(CallError):
         )
 
 
-def reply(error: CallError, shape: Shape) -> ErrorReply:
+def reply(error: CallError, shape: Shape, request_id: str) -> ErrorReply:
     """The error as one whole answer."""
-    status = STATUS[error.code]
+    status = _status(error, shape)
     headers: list[tuple[bytes, bytes]] = []
     if error.code in RETRY_AFTER_SECONDS:
         headers.append((b"retry-after", str(_retry_after(error)).encode()))
@@ -88,7 +105,12 @@ def reply(error: CallError, shape: Shape) -> ErrorReply:
         headers.append((b"www-authenticate", b"Bearer"))
     if isinstance(error, BodyTooLarge | AmbiguousLength):
         headers.append((b"connection", b"close"))  # what follows on the connection is not read
-    return ErrorReply(status, body(error, shape), tuple(headers))
+    return ErrorReply(status, body(error, shape, request_id), tuple(headers))
+
+
+def _status(error: CallError, shape: Shape) -> int:
+    status = STATUS[error.code]
+    return _ANTHROPIC_STATUS.get(error.code, status) if shape == "anthropic" else status
 
 
 def _retry_after(error: CallError) -> int:
@@ -98,13 +120,26 @@ def _retry_after(error: CallError) -> int:
     return RETRY_AFTER_SECONDS[error.code]
 
 
-def body(error: CallError, shape: Shape) -> bytes:
+def body(error: CallError, shape: Shape, request_id: str) -> bytes:
     """The error object of the dialect, for a whole answer or an event of a stream."""
     if shape == "native":
         return orjson.dumps({"error": str(error), "code": error.code})
+    if shape == "anthropic":
+        return _anthropic(error, request_id)
     status = STATUS[error.code]
     kind = _OPENAI_TYPES.get(status, "invalid_request_error" if status < 500 or status == 501 else "api_error")
     return openai.body(message=str(error), type=kind, code=error.code, param=error.param)
+
+
+def _anthropic(error: CallError, request_id: str) -> bytes:
+    status = _status(error, "anthropic")
+    kind = "invalid_request_error" if status < 500 or status == 501 else "api_error"
+    if error.code == "local_lane_unavailable":
+        kind = "overloaded_error"
+    message = str(error)
+    if isinstance(error, ContextLengthExceeded) and error.tokens is not None and error.maximum is not None:
+        message = anthropic.too_long(error.tokens, error.maximum)
+    return anthropic.body(message, _ANTHROPIC_TYPES.get(status, kind), request_id)
 
 
 def ending(error: CallError) -> Literal["refused", "failed"]:

@@ -1,12 +1,11 @@
 """`GET /v1/proofs`, `GET /v1/proofs/{id}` and the public keys: the evidence, as exact bytes."""
 
-import re
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from appliance.errors import BadRequest, NotFound
 from appliance.gateway.auth import Authenticator
+from appliance.gateway.queries import whole_number
 from appliance.proofs import identity
 from appliance.proofs.log import signed
 from appliance.store import certificates
@@ -28,7 +27,7 @@ class Proofs:
     async def list(self, request: Request) -> Response:
         """Newest first; `before` is the id of the last certificate of the page before."""
         caller = await self._auth.caller(request.scope, SCOPES)
-        limit = _limit(request.query_params.get("limit"))
+        limit = whole_number(request.query_params, "limit", otherwise=DEFAULT_LIMIT, most=MAX_LIMIT)
         before = request.query_params.get("before")
         index = await self._index(before, caller.workspace_n) if before is not None else None
         rows = await self._database.read(
@@ -64,14 +63,6 @@ class Proofs:
                 param="before",
             )
         return row.n
-
-
-def _limit(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_LIMIT
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_LIMIT:
-        raise BadRequest(f"`limit` must be a whole number from 1 to {MAX_LIMIT}.", param="limit")
-    return int(text)
 
 
 def _json(body: bytes) -> Response:

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from appliance.gateway.chat_completions import ENDPOINT, ChatCompletions
+from appliance.gateway.calling import Calling
+from appliance.gateway.chat_completions import ENDPOINT as CHAT_COMPLETIONS
 from appliance.gateway.edge import Edge
 from appliance.gateway.health import Health
+from appliance.gateway.messages import COUNTING, CountTokens
+from appliance.gateway.messages import ENDPOINT as MESSAGES
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
 from appliance.ids import Ids
@@ -17,7 +20,9 @@ from appliance.ids import Ids
 class Families:
     """The route families, built by app.py."""
 
-    chat_completions: ChatCompletions
+    chat_completions: Calling
+    messages: Calling
+    count_tokens: CountTokens
     models: Models
     proofs: Proofs
     health: Health
@@ -27,7 +32,9 @@ def build(families: Families, ids: Ids) -> ASGIApp:
     """The gateway as one ASGI application."""
     get = ["GET"]
     routes = [
-        Route(ENDPOINT, families.chat_completions, methods=["POST"]),
+        Route(CHAT_COMPLETIONS, families.chat_completions, methods=["POST"]),
+        Route(MESSAGES, families.messages, methods=["POST"]),
+        Route(COUNTING, families.count_tokens, methods=["POST"]),
         Route("/v1/models", families.models.list, methods=get),
         Route("/v1/models/{id:path}", families.models.one, methods=get),
         Route("/v1/proofs", families.proofs.list, methods=get),

@@ -23,7 +23,7 @@ from appliance.gateway.pauses import with_pauses
 _log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 10.0
-"""Headers go with the first event or after this time; a comment line follows at every such pause."""
+"""Headers go with the first event or after this time; a sign of life follows at every such pause."""
 
 LAST_WORDS_SECONDS = 2.0
 """How long the last bytes of a call may take while the daemon stops."""
@@ -36,11 +36,12 @@ SSE_HEADERS: tuple[Header, ...] = (
 
 
 class StreamEncoder(Protocol):
-    """Renders one stream in a dialect. `start` comes first, `finish` or `error` last."""
+    """Renders one stream in a dialect. `start` comes first, `finish` or `error` last; `keep_alive` says something in a
+    silence of as many seconds so far."""
 
     def start(self) -> bytes: ...
     def delta(self, event: Event) -> bytes: ...
-    def keep_alive(self) -> bytes: ...
+    def keep_alive(self, silent: float) -> bytes: ...
     def finish(self) -> bytes: ...
     def error(self, body: bytes) -> bytes: ...
 
@@ -49,8 +50,9 @@ class Wire(Protocol):
     """How a dialect renders the answer of one call."""
 
     shape: errors.Shape
+    request_id: str
 
-    def whole(self, exchange: Exchange, answer: Sequence[Event]) -> bytes: ...
+    def whole(self, answer: Sequence[Event]) -> bytes: ...
     def stream(self) -> StreamEncoder: ...
 
 
@@ -122,19 +124,21 @@ class Serving:
         async with aclosing(self._exchange.events()) as events:
             answer = [event async for event in events]
         ending = self._ending(answer)
-        body = self._wire.whole(self._exchange, answer)
+        body = self._wire.whole(answer)
         await self._certify(ending, self._reply.sha256_with(body))
         await self._reply.whole(200, body, self._headers(whole=True))
 
     async def _stream(self, encoder: StreamEncoder) -> None:
         finishes: list[Event] = []
+        silent = 0.0
         async with aclosing(with_pauses(self._exchange.events(), KEEP_ALIVE_SECONDS)) as events:
             async for event in events:
                 if isinstance(event, Finish):
                     finishes.append(event)
                 else:
                     await self._begin(encoder)
-                chunk = encoder.keep_alive() if event is None else encoder.delta(event)
+                silent = silent + KEEP_ALIVE_SECONDS if event is None else 0.0
+                chunk = encoder.keep_alive(silent) if event is None else encoder.delta(event)
                 if chunk:
                     await self._reply.write(chunk)
         ending = self._ending(finishes)
@@ -176,9 +180,9 @@ class Serving:
         _log.warning("call %s %s: %s", self._exchange.proof_id, ending, error.code)
         if self._reply.started and self._encoder is not None:
             status, headers = 200, ()
-            body = self._encoder.error(errors.body(error, self._wire.shape))
+            body = self._encoder.error(errors.body(error, self._wire.shape, self._wire.request_id))
         else:
-            refusal = errors.reply(error, self._wire.shape)
+            refusal = errors.reply(error, self._wire.shape, self._wire.request_id)
             status, headers, body = refusal.status, refusal.headers, refusal.body
         await self._close_quietly(ending, status, self._reply.sha256_with(body))
         if self._reply.started:

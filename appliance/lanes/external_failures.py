@@ -106,8 +106,13 @@ class Failures:
                     param=self._field(said),
                 )
             case "context":
+                tokens, maximum = said.overflow or (None, None)
                 return ContextLengthExceeded(
-                    text, advice="Shorten the messages.", param=self._field(said) or "messages"
+                    text,
+                    advice="Shorten the messages.",
+                    param=self._field(said) or "messages",
+                    tokens=tokens,
+                    maximum=maximum,
                 )
             case "busy":
                 return Overloaded(f"The {self._provider} is busy: {text}", advice=_AGAIN, retry_after=asked)

@@ -163,6 +163,8 @@ def _said(text: str) -> CallError:
             f"This model's maximum context length is {context} tokens, but the messages came to {tokens} tokens.",
             advice="Shorten the messages.",
             param="messages",
+            tokens=tokens,
+            maximum=context,
         )
     return UpstreamFailed(f"The machine reported an error: {text}", advice="Try again; its own log says more.")
 

@@ -36,7 +36,7 @@ def made(name: str) -> CallError:
 
 @pytest.mark.parametrize(("name", "status", "code", "kind"), TABLE)
 def test_the_table_in_the_openai_dialect(name: str, status: int, code: str, kind: str):
-    reply = errors.reply(made(name), "openai")
+    reply = errors.reply(made(name), "openai", "req_1")
     assert reply.status == status
     assert orjson.loads(reply.body) == {
         "error": {"message": "It happened. Do this.", "type": kind, "code": code, "param": "messages"}
@@ -45,7 +45,7 @@ def test_the_table_in_the_openai_dialect(name: str, status: int, code: str, kind
 
 @pytest.mark.parametrize(("name", "status", "code", "kind"), TABLE)
 def test_the_table_in_the_native_form(name: str, status: int, code: str, kind: str):
-    reply = errors.reply(made(name), "native")
+    reply = errors.reply(made(name), "native", "req_1")
     assert reply.status == status
     assert orjson.loads(reply.body) == {"error": "It happened. Do this.", "code": code}
 
@@ -57,24 +57,24 @@ def test_every_kind_of_call_error_has_a_row():
 
 @pytest.mark.parametrize("name", ["LocalLaneUnavailable", "ModelAbsent", "Overloaded", "StorageUnavailable"])
 def test_what_may_pass_says_when_to_come_back(name: str):
-    headers = dict(errors.reply(made(name), "openai").headers)
+    headers = dict(errors.reply(made(name), "openai", "req_1").headers)
     assert int(headers[b"retry-after"]) > 0
 
 
 @pytest.mark.parametrize("name", [row[0] for row in TABLE])
 def test_only_where_nobody_has_the_model_an_sdk_is_told_not_to_try_again(name: str):
-    headers = dict(errors.reply(made(name), "openai").headers)
+    headers = dict(errors.reply(made(name), "openai", "req_1").headers)
     assert headers.get(b"x-should-retry") == (b"false" if name == "ModelAbsent" else None)
 
 
 def test_headers_that_go_with_a_status():
-    assert (b"www-authenticate", b"Bearer") in errors.reply(NotAuthenticated("No."), "openai").headers
+    assert (b"www-authenticate", b"Bearer") in errors.reply(NotAuthenticated("No."), "openai", "req_1").headers
     for unread in (BodyTooLarge("No."), hierarchy.AmbiguousLength("No.")):
-        assert (b"connection", b"close") in errors.reply(unread, "openai").headers
+        assert (b"connection", b"close") in errors.reply(unread, "openai", "req_1").headers
 
 
 def test_an_unexpected_failure_shows_nothing_of_itself():
-    reply = errors.reply(InternalError(), "openai")
+    reply = errors.reply(InternalError(), "openai", "req_1")
     assert reply.status == 500
     assert orjson.loads(reply.body)["error"]["type"] == "api_error"
 
@@ -89,5 +89,5 @@ def test_who_broke_decides_the_ending():
 @pytest.mark.parametrize(("asked", "sent"), [(None, b"5"), (7.0, b"7"), (1.2, b"2"), (0.0, b"1")])
 def test_a_provider_s_own_word_of_when_to_come_back_is_handed_on(asked: float | None, sent: bytes):
     """RFC 9110, section 10.2.3: whole seconds."""
-    headers = dict(errors.reply(Overloaded("Busy.", retry_after=asked), "openai").headers)
+    headers = dict(errors.reply(Overloaded("Busy.", retry_after=asked), "openai", "req_1").headers)
     assert headers[b"retry-after"] == sent

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import orjson
 
-from appliance.dialects.anthropic.errors import refusal
+from appliance.dialects.anthropic.refusals import refusal
 from appliance.dialects.anthropic.stream import Reader
 from appliance.dialects.anthropic.tools import Offer, offer
 from appliance.dialects.anthropic.turns import conversation
@@ -40,6 +40,7 @@ def written(
 
     Raises DialectError naming what the API cannot do.
     """
+    chat.check_said()
     _refuse_impossible(chat)
     told = conversation(chat.messages)
     offered = offer(chat, told.called)
@@ -83,6 +84,7 @@ def _sampling(sampling: Sampling) -> Json:
         "stop_sequences": list(sampling.stop) or None,
         "temperature": None if sampling.temperature == MAX_TEMPERATURE else sampling.temperature,
         "top_p": None if sampling.top_p == 1 else sampling.top_p,
+        "top_k": sampling.top_k,
     }
     sent = {name: value for name, value in wishes.items() if value is not None}
     if {"temperature", "top_p"} <= sent.keys():

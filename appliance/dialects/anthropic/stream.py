@@ -11,8 +11,19 @@ from typing import cast
 
 import orjson
 
-from appliance.dialects.anthropic.errors import reported
-from appliance.dialects.chat import Event, Finish, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from appliance.dialects.anthropic.refusals import reported
+from appliance.dialects.chat import (
+    BlockEnd,
+    Event,
+    Finish,
+    FinishReason,
+    OwnBlock,
+    OwnDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
 from appliance.dialects.jsonobject import json_object
 from appliance.dialects.upstream import ProviderError
 
@@ -40,30 +51,46 @@ _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 Json = dict[str, object]
 
 
+_BLOCKS = ("text", "thinking", "tool_use")
+_OWN_DELTAS = ("signature_delta", "citations_delta")
+"""What every dialect has, and what only this one can say beside it."""
+
+
 @dataclass(slots=True)
 class _Block:
-    """The block that is open. `input` is the whole of a call's that came at once; `pieces` are what came later."""
+    """The block that is open, and as what it began; `pieces` are what came later of what was given to it."""
 
     index: int
     kind: str
-    name: str = ""
-    input: object = None
+    begun: Json
     pieces: list[str] = field(default_factory=list[str])
+
+    @property
+    def name(self) -> str:
+        return _string(self.begun, "name")
+
+    def input(self) -> str:
+        text = "".join(self.pieces)
+        return text if text.strip() else orjson.dumps(self.begun.get("input") or {}).decode()
 
 
 class Reader:
     """Feed the events of one answer, in order. Indices and ids of its tool calls are ours, not the server's."""
 
-    def __init__(self, new_id: Callable[[], str], *, answer_tool: str = "") -> None:
-        """`answer_tool`: the input of this tool is no call but the text of the answer."""
+    def __init__(self, new_id: Callable[[], str], *, answer_tool: str = "", own: bool = False) -> None:
+        """`answer_tool`: the input of this tool is no call but the text of the answer. `own`: the caller speaks this
+        dialect too, and is told what no other can say."""
         self._new_id = new_id
         self._answer_tool = answer_tool
+        self._own = own
         self._started = False
         self._block: _Block | None = None
         self._calls = 0
         self._broken = False  # the last call is no JSON object
         self._counts: dict[str, int] = {}
         self._reason: FinishReason | None = None
+        self._stated = ""
+        self._stop_sequence: str | None = None
         self._finished = False
 
     @property
@@ -106,21 +133,22 @@ class Reader:
     def _block_start(self, fields: Json) -> Iterator[Event]:
         if self._block is not None or self._reason is not None:
             raise _wrong("`content_block_start` out of order")
-        block = _member(fields, "content_block")
-        self._block = opened = _Block(_index(fields), _string(block, "type"))
-        if opened.kind == "tool_use":
-            opened.name = _string(block, "name")
-            opened.input = block.get("input")
-            if not opened.name:
-                raise _wrong("a tool call without a name")
-        elif opened.kind == "text":
-            yield from _text(_string(block, "text"))
+        begun = _member(fields, "content_block")
+        self._block = opened = _Block(_index(fields), _string(begun, "type"), begun)
+        if opened.kind == "tool_use" and not opened.name:
+            raise _wrong("a tool call without a name")
+        if opened.kind == "text":
+            yield from _text(_string(begun, "text"))
         elif opened.kind == "thinking":
-            yield from _thought(_string(block, "thinking"))
+            yield from _thought(_string(begun, "thinking"))
+            signature = _string(begun, "signature")
+            if self._own and signature:
+                yield OwnDelta(_json({"type": "signature_delta", "signature": signature}), sealed=True)
 
     def _block_delta(self, fields: Json) -> Iterator[Event]:
         block, delta = self._open(fields), _member(fields, "delta")
-        match block.kind, delta.get("type"):
+        kind = delta.get("type")
+        match block.kind, kind:
             case "text", "text_delta":
                 yield from _text(_string(delta, "text"))
             case "thinking", "thinking_delta":
@@ -131,18 +159,27 @@ class Reader:
                     yield from _text(block.pieces[-1])
             case (("text" | "thinking" | "tool_use"), ("text_delta" | "thinking_delta" | "input_json_delta")):
                 raise _wrong("a delta that does not belong to its block")
+            case _, "input_json_delta":
+                block.pieces.append(_string(delta, "partial_json"))
             case _:
-                pass
+                if self._own and kind in _OWN_DELTAS:
+                    yield OwnDelta(_json(delta), sealed=kind == "signature_delta")
 
     def _block_stop(self, fields: Json) -> Iterator[Event]:
         block = self._open(fields)
         self._block = None
-        if block.kind != "tool_use":
-            return
-        text = "".join(block.pieces)
-        whole = text if text.strip() else orjson.dumps(block.input or {}).decode()
+        if block.kind == "tool_use":
+            yield from self._called(block)
+        elif self._own:
+            if block.kind in _BLOCKS:
+                yield BlockEnd()
+            else:
+                yield OwnBlock(_json(_finished(block)), sealed=block.kind == "redacted_thinking")
+
+    def _called(self, block: _Block) -> Iterator[Event]:
+        whole = block.input()
         if block.name == self._answer_tool:
-            yield from _text("" if text else whole)
+            yield from _text("" if "".join(block.pieces) else whole)
         elif json_object(whole.encode(errors="replace")) is None:
             self._broken = True
         else:
@@ -152,11 +189,15 @@ class Reader:
     def _message_delta(self, fields: Json) -> None:
         if self._block is not None:
             raise _wrong("`message_delta` out of order")
-        stated = _member(fields, "delta").get("stop_reason")
+        delta = _member(fields, "delta")
+        stated = delta.get("stop_reason")
         if stated is not None:
             self._reason = _REASONS.get(stated) if isinstance(stated, str) else None
             if self._reason is None:
                 raise _wrong("an end for a reason that is not known here")
+            if self._own:
+                self._stated = str(stated)
+                self._stop_sequence = _string(delta, "stop_sequence") or None
         self._count(fields)
 
     def _end(self) -> Finish:
@@ -166,8 +207,10 @@ class Reader:
         if reason == "stop" and self._broken:
             raise ProviderError("failed", "The model produced an invalid tool call.")
         self._finished = True
-        usage = Usage(sum(self._counts.get(name, 0) for name in _PROMPT), self._counts.get("output_tokens", 0))
-        return Finish("tool_calls" if self._calls and reason == "stop" else reason, usage)
+        prompt, written, read = (self._counts.get(name, 0) for name in _PROMPT)
+        usage = Usage(prompt + written + read, self._counts.get("output_tokens", 0), read, written)
+        ended = "tool_calls" if self._calls and reason == "stop" else reason
+        return Finish(ended, usage, stated=self._stated, stop_sequence=self._stop_sequence)
 
     def _open(self, fields: Json) -> _Block:
         if self._block is None or self._block.index != _index(fields):
@@ -186,6 +229,16 @@ class Reader:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
                 raise _wrong(f"a `{name}` that is not a count")
             self._counts[name] = value
+
+
+def _finished(block: _Block) -> Json:
+    """The whole of a block that is this dialect's own."""
+    given = json_object(block.input().encode(errors="replace")) if block.pieces else None
+    return block.begun if given is None else {**block.begun, "input": given}
+
+
+def _json(value: Json) -> str:
+    return orjson.dumps(value).decode()
 
 
 def _text(text: str) -> Iterator[Event]:

@@ -143,7 +143,9 @@ class _Builder:
         waiting, answered = self._waiting.get(key), self._answered.get(key)
         if waiting:
             self._answered[key] = waiting.popleft()
-            self._result(self._answered[key], blocks)
+            result = self._result(self._answered[key], blocks)
+            if message.failed:
+                result["is_error"] = True
         elif answered is not None and answered.result is not None:
             answered.result += blocks
         return key in self._answered

@@ -47,7 +47,7 @@ def nine(call_id: str) -> str:
 
 
 def _turn(message: Message) -> Json:
-    turn: Json = {"role": message.role, "content": content(message.parts)}
+    turn: Json = {"role": message.role, "content": content(message.told)}
     if message.tool_calls:
         turn["tool_calls"] = [tool_call(call) for call in message.tool_calls]
     if message.role == "tool":

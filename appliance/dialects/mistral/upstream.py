@@ -17,6 +17,7 @@ from appliance.dialects.mistral.turns import turns
 from appliance.dialects.openai.refusals import refusal
 from appliance.dialects.openai.stream import Reader
 from appliance.dialects.openai.written import Json, choice, response_format
+from appliance.dialects.reminders import folded
 from appliance.dialects.upstream import Outgoing
 
 PATH = "/chat/completions"
@@ -30,12 +31,15 @@ def written(chat: Chat, *, model: str, new_id: Callable[[], str]) -> Outgoing:
 
     Raises DialectError naming what Mistral has no word for.
     """
+    chat.check_said()
     sampling = chat.sampling
+    if sampling.top_k is not None:
+        raise DialectError("The provider's models have no `top_k`: leave it out.", "top_k")
     if sampling.top_logprobs is not None:
         raise DialectError("The provider's models give no `logprobs`: leave it out.", "logprobs")
     wishes: Json = {
         "model": model,
-        "messages": turns(chat.messages),
+        "messages": turns(folded(chat)),
         "stream": True,
         "tools": [_tool(tool) for tool in chat.tools] or None,
         "tool_choice": choice(chat.tool_choice, required="any") if chat.tools else None,

@@ -11,6 +11,7 @@ from appliance.dialects.jsonobject import played_back
 from appliance.dialects.ollama.forced import forced
 from appliance.dialects.ollama.lines import Reader
 from appliance.dialects.ollama.tools import definitions
+from appliance.dialects.reminders import folded
 
 MAX_PREDICT = 2**31 - 1
 """llama.cpp counts tokens in 32 bits; no model's context is as long, so that a larger ceiling means the same."""
@@ -59,11 +60,12 @@ def prepare(
     no tool can be called for that.
     What the caller did not set is left to the model's own defaults.
 
-    Raises DialectError naming a tool whose schema cannot be written.
+    Raises DialectError naming a tool whose schema cannot be written, or what a `Chat` could not say of the call.
     """
+    chat.check_said()
     demanded, offered = forced(chat), offers(chat)
     format_from: str | None = None
-    body: dict[str, object] = {"model": target.model, "messages": [_message(one) for one in chat.messages]}
+    body: dict[str, object] = {"model": target.model, "messages": [_message(one.told) for one in folded(chat)]}
     if demanded:
         body["format"] = demanded.schema()
         format_from = "tool_choice"
@@ -137,6 +139,7 @@ def _options(sampling: Sampling, num_ctx: int | None, seed: int | None) -> dict[
         "stop": sampling.stop or None,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
         "seed": seed,
         "frequency_penalty": sampling.frequency_penalty,
         "presence_penalty": sampling.presence_penalty,

@@ -9,8 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import orjson
 
 from appliance.dialects.chat import (
+    BlockEnd,
     Event,
     Finish,
+    OwnBlock,
+    OwnDelta,
     ReasoningDelta,
     TextDelta,
     TokenChance,
@@ -96,6 +99,8 @@ class Stream:
                 self._called.add(event.choice)
                 parts = _function_call_parts(event) if self._legacy else _tool_call_parts(event)
                 return b"".join(self._delta(event.choice, part) for part in parts)
+            case OwnBlock() | OwnDelta() | BlockEnd():
+                return b""
 
     def finish(self) -> bytes:
         """The end of success: each choice's finish chunk, the usage chunk if it was asked for, and the terminal."""
@@ -107,7 +112,7 @@ class Stream:
         usage = self._chunk([], _usage(finishes)) if self._include_usage else b""
         return b"".join([*ends, usage, DONE])
 
-    def keep_alive(self) -> bytes:
+    def keep_alive(self, silent: float) -> bytes:  # noqa: ARG002  a comment is all that there is to say
         return KEEP_ALIVE
 
     def error(self, body: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import cast
 
 import orjson
 
-from appliance.dialects.upstream import ErrorKind, ProviderError
+from appliance.dialects.upstream import ErrorKind, ProviderError, too_long
 
 MAX_ERROR_CHARACTERS = 500
 """An error is a sentence. What is longer is a page of some proxy, whose beginning tells enough."""
@@ -106,18 +106,17 @@ def _error(kind: ErrorKind, fields: Mapping[str, object], text: str, status: int
         spent = status in (402, 429) or "insufficient_quota" in (fields.get("code"), fields.get("type"))
         return ProviderError("key", f"{_ACCOUNT if spent else _KEY} (status {status}).")
     if kind == "context":
-        return ProviderError("context", _overflow(text), param="messages")
+        return _overflow(text)
     return ProviderError(kind, text, param=param if kind == "request" and isinstance(param, str) and param else None)
 
 
-def _overflow(text: str) -> str:
+def _overflow(text: str) -> ProviderError:
     """In the words that clients match, with both numbers where they can be found."""
     for pattern in _OVERFLOW:
         found = pattern.search(text)
         if found:
-            limit, used = found["limit"], found["used"]
-            return f"This model's maximum context length is {limit} tokens, but the messages came to {used} tokens."
-    return text
+            return too_long(int(found["used"]), int(found["limit"]))
+    return ProviderError("context", text, param="messages")
 
 
 def _inner(fields: Mapping[str, object]) -> Mapping[str, object]:

@@ -32,7 +32,9 @@ def parse(fields: Fields) -> Tooling:
     if tools and functions:
         raise DialectError("`functions` is the older word for `tools`: send one of them.", "functions")
     read = [_tool(as_fields(one, f"tools[{i}]")) for i, one in enumerate(tools)]
-    read += [_function(as_fields(one, f"functions[{i}]")) for i, one in enumerate(functions)]
+    for i, one in enumerate(functions):
+        older = as_fields(one, f"functions[{i}]")
+        read.append(_function(older, older))
     name = "function_call" if fields.get("tool_choice") is None else "tool_choice"
     choice = _choice(fields, name)
     _check_choice(choice, read, name)
@@ -45,15 +47,17 @@ def _tool(fields: Fields) -> Tool:
     if fields.text("type") != "function":
         param = fields.param("type")
         raise DialectError(f"`{param}` must be `function`: no other kind of tool is supported here.", param)
-    return _function(as_fields(fields.get("function"), fields.param("function")))
+    return _function(as_fields(fields.get("function"), fields.param("function")), fields)
 
 
-def _function(fields: Fields) -> Tool:
+def _function(fields: Fields, written: Fields) -> Tool:
     name = fields.text("name")
     if not name:
         raise wrong_type(fields.param("name"), "a string that is not empty")
     parameters = fields.nested("parameters")
-    return Tool(name, fields.text("description"), None if parameters is None else parameters.values)
+    return Tool(
+        name, fields.text("description"), None if parameters is None else parameters.values, written=written.values
+    )
 
 
 def _choice(fields: Fields, name: str) -> ToolChoice:

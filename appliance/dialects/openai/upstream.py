@@ -10,6 +10,7 @@ from typing import cast
 import orjson
 
 from appliance.dialects.chat import Chat
+from appliance.dialects.end_users import EndUser, hidden, metadata
 from appliance.dialects.jsonmembers import member, with_members
 from appliance.dialects.openai import written as writing
 from appliance.dialects.openai.refusals import refusal
@@ -25,7 +26,7 @@ _END_USERS = ("user", "safety_identifier", "prompt_cache_key")
 """Members that name the person who asks. `metadata.user_id` is one too."""
 
 
-def forwarded(body: str, *, model: str, end_user: Callable[[str], str], new_id: Callable[[], str]) -> Outgoing:
+def forwarded(body: str, *, model: str, end_user: EndUser, new_id: Callable[[], str]) -> Outgoing:
     """The caller's own Chat Completions body, a valid JSON object, with no byte changed but these: `model`, the stream
     with its usage, and the names of end users, each replaced by what `end_user` makes of it.
 
@@ -64,20 +65,7 @@ def _stream_options(body: str, fields: Mapping[str, object]) -> object:
     return orjson.Fragment(with_members(text, {"include_usage": True}))
 
 
-def _end_users(body: str, fields: Mapping[str, object], end_user: Callable[[str], str]) -> dict[str, object]:
+def _end_users(body: str, fields: Mapping[str, object], end_user: EndUser) -> dict[str, object]:
     """The members that name end users, replaced; of a name that comes twice every one, whatever it says."""
-    members: dict[str, object] = {name: _hidden(fields[name], end_user) for name in _END_USERS if name in fields}
-    text = member(body, "metadata")
-    if text is not None:
-        metadata = fields["metadata"]
-        if isinstance(metadata, dict) and "user_id" in metadata:
-            hidden = _hidden(cast("dict[str, object]", metadata)["user_id"], end_user)
-            text = with_members(text, {"user_id": hidden})
-        members["metadata"] = orjson.Fragment(text)
-    return members
-
-
-def _hidden(value: object, end_user: Callable[[str], str]) -> str | None:
-    if value is None:
-        return None
-    return end_user(value if isinstance(value, str) else orjson.dumps(value).decode())
+    named = {name: hidden(fields[name], end_user) for name in _END_USERS if name in fields}
+    return {**named, **metadata(body, fields, end_user)}

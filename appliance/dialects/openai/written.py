@@ -8,6 +8,7 @@ Source: the OpenAI API reference, "Create chat completion"; dialects.md §1.1.
 import base64
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from appliance.dialects.call_ids import with_ids
 from appliance.dialects.chat import Chat, DialectError, Format, Image, Message, Part, Text, ToolCall, ToolChoice
@@ -28,9 +29,12 @@ def body(chat: Chat, *, model: str, compatible: bool) -> Json:
 
     Raises DialectError naming what cannot be said.
     """
+    chat.check_said()
     sampling = chat.sampling
     if len(sampling.stop) > MAX_STOPS and not compatible:
-        raise DialectError(f"The provider takes at most {MAX_STOPS} stop sequences.", "stop")
+        raise DialectError(f"The provider takes at most {MAX_STOPS} stop sequences: `stop` has more.", "stop")
+    if sampling.top_k is not None and not compatible:
+        raise DialectError("The provider's models have no `top_k`: leave it out.", "top_k")
     wishes: Json = {
         "model": model,
         "messages": turns(chat.messages),
@@ -49,6 +53,7 @@ def body(chat: Chat, *, model: str, compatible: bool) -> Json:
         "presence_penalty": sampling.presence_penalty,
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
+        "top_k": sampling.top_k,
         "logprobs": True if sampling.top_logprobs is not None else None,
         "top_logprobs": sampling.top_logprobs or None,
     }
@@ -71,19 +76,21 @@ def turns(messages: Sequence[Message]) -> list[Json]:
 
 def _turn(message: Message) -> Json:
     if message.role == "tool":
-        texts = [part for part in message.parts if isinstance(part, Text)]
-        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": content(texts)}
+        texts = tuple(part for part in message.told.parts if isinstance(part, Text))
+        said = content(replace(message, parts=texts))
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": said}
     if message.tool_calls:
-        said = content(message.parts) or None
+        said = content(message) or None
         return {"role": message.role, "content": said, "tool_calls": [tool_call(one) for one in message.tool_calls]}
-    return {"role": message.role, "content": content(message.parts)}
+    return {"role": message.role, "content": content(message)}
 
 
-def content(said: Sequence[Part]) -> str | list[Json]:
-    """One text as it is, several parts as a list, since to join them would write what nobody wrote."""
-    kept = [part for part in said if not isinstance(part, Text) or part.text]
-    if all(isinstance(part, Text) for part in kept) and len(kept) < 2:
-        return "".join(part.text for part in kept if isinstance(part, Text))
+def content(message: Message) -> str | list[Json]:
+    """What a turn says: one text as it is, several as one where their dialect has a joint for them, else a list of
+    parts, since to join them would write what nobody wrote."""
+    kept = [part for part in message.parts if not isinstance(part, Text) or part.text]
+    if all(isinstance(part, Text) for part in kept) and (len(kept) < 2 or message.joint):
+        return replace(message, parts=tuple(kept)).text
     return parts(kept)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from appliance.dialects.anthropic.body import DEFAULT_MAX_TOKENS, written
-from appliance.dialects.anthropic.errors import refusal
+from appliance.dialects.anthropic.refusals import refusal
 from appliance.dialects.anthropic.stream import Reader
 from appliance.dialects.chat import (
     Chat,

@@ -150,11 +150,13 @@ class TestEnds:
 
 class TestUsage:
     def test_what_came_from_the_cache_was_read_too(self):
-        assert read(start(tokens=5, written=20, read=300), text("a"), end())[-1] == Finish("stop", Usage(325, 3))
+        assert read(start(tokens=5, written=20, read=300), text("a"), end())[-1] == Finish(
+            "stop", Usage(325, 3, 300, 20)
+        )
 
     def test_later_counts_replace_earlier_ones(self):
         counts = {"input_tokens": 9, "cache_read_input_tokens": 1}
-        assert read(start(tokens=5, read=300), text("a"), end(**counts))[-1] == Finish("stop", Usage(10, 3))
+        assert read(start(tokens=5, read=300), text("a"), end(**counts))[-1] == Finish("stop", Usage(10, 3, 1))
 
     def test_counts_that_are_left_out_or_null_stay(self):
         changed = event(

@@ -248,8 +248,8 @@ class TestStream:
         assert b"[DONE]" not in out.error(body)
 
     def test_keep_alive_is_a_comment(self):
-        assert stream().keep_alive().startswith(b":")
-        assert stream_grammar.events(stream().keep_alive()) == []
+        assert stream().keep_alive(10.0).startswith(b":")
+        assert stream_grammar.events(stream().keep_alive(10.0)) == []
 
 
 @given(answers(), st.booleans())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from appliance.dialects.jsontext import JsonText
-from appliance.dialects.openai.structure import is_end_user, is_text, is_unscannable
+from appliance.dialects.openai.structure import is_end_user, is_text, structure
 
 RECORDINGS = Path(__file__).parents[3].parent / "shared" / "recordings" / "clients"
 
@@ -103,7 +103,7 @@ def test_who_asks_is_known_by_the_name_of_the_member(body: Any, people: int):
     ],
 )
 def test_what_is_a_picture_or_a_file_cannot_be_read(text: str, unscannable: bool):
-    assert is_unscannable(text) is unscannable
+    assert structure("{}").is_unscannable(("messages", 0, "content"), text) is unscannable
 
 
 def test_real_requests_keep_their_structure():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.dialects.anthropic.errors import refusal, reported
+from appliance.dialects.anthropic.refusals import refusal, reported
 from appliance.dialects.upstream import ProviderError
 
 

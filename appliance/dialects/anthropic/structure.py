@@ -1,0 +1,127 @@
+"""Which strings of a Messages body are its structure and no text, which name an end user, and which hold what cannot
+be read.
+
+Everything else that a body holds is text, names and ids and fields that nobody knows included, so that nothing leaves
+unread. The one exception: thoughts that the provider has signed came from it, which saw no value of ours, and return to
+it byte for byte, since it checks its signature. Source: shield.md ("What is scanned"); gateway.md ("Sensitive data that
+is not text"); the types of PyPI `anthropic` 2.14.0.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+import orjson
+
+from appliance.dialects.bodies import NAME, WORD, Structure, is_file, names_person, place_of
+from appliance.dialects.jsontext import KEY, Path
+
+_KINDS: frozenset[tuple[str, ...]] = frozenset(
+    {
+        ("messages", "role"),
+        ("messages", "content", "type"),
+        ("messages", "content", "source", "type"),
+        ("messages", "content", "content", "type"),
+        ("messages", "content", "content", "source", "type"),
+        ("messages", "content", "cache_control", "type"),
+        ("system", "type"),
+        ("system", "cache_control", "type"),
+        ("tools", "type"),
+        ("tools", "cache_control", "type"),
+        ("tool_choice", "type"),
+        ("thinking", "type"),
+        ("output_config", "effort"),
+        ("output_config", "format", "type"),
+        ("context_management", "edits", "type"),
+        ("service_tier",),
+    }
+)
+"""The places of words out of a closed set, as their paths without the indices."""
+
+_DATED = re.compile(r"[a-z_]{1,32}_20\d{6}")
+"""A kind with the day of its version, as in `web_search_20250305`."""
+
+_REPLACED: frozenset[tuple[str, ...]] = frozenset({("model",), ("metadata", "user_id")})
+"""What never leaves as it is: the provider gets its own model's name, and a keyed hash for a person's."""
+
+_SAID = ("system", "messages", "tools", "tool_choice", "output_config", "output_format")
+"""Members whose texts a model reads: a `user` in them is a word of the conversation."""
+
+_INPUT = ("messages", "content", "input")
+"""What a tool was given: a document of its own."""
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_=\-\s]*")
+
+_SIGNATURE = re.compile(r"[A-Za-z0-9+/_=\-]{32,}")
+"""Of a thought, or the whole of one that is encrypted: what is shorter is no provider's."""
+
+
+def structure(body: str) -> Structure:
+    """Of this body, a valid JSON object: blocks say what their strings are."""
+    signed: set[tuple[Path, str]] = set()
+    encoded: set[tuple[Path, str]] = set()
+    for path, block in _blocks(cast("object", orjson.loads(body)), ()):
+        if block.get("type") == "base64" and isinstance(block.get("data"), str):
+            encoded.add(((*path, "data"), str(block["data"])))
+        if len(path) == 4 and place_of(path) == ("messages", "content"):
+            signed |= {((*path, name), text) for name, text in _signed(block)}
+
+    def is_text(path: Path, text: str) -> bool:
+        """An empty string says nothing."""
+        # With its text, since a member may stand there twice, and only the last one counts.
+        if not text or (path, text) in signed:
+            return False
+        if path[-1] == KEY:
+            return NAME.fullmatch(text) is None
+        place = place_of(path)
+        if place in _REPLACED:
+            return False
+        return not (place in _KINDS and (WORD.fullmatch(text) or _DATED.fullmatch(text)))
+
+    def is_unscannable(path: Path, text: str) -> bool:
+        return ((path, text) in encoded and _BASE64.fullmatch(text) is not None) or is_file(text)
+
+    return Structure(is_text, _is_end_user, is_unscannable, _is_document)
+
+
+def is_signed(block: Mapping[str, object]) -> bool:
+    """Whether a block of an earlier answer is a thought that somebody has signed, or encrypted."""
+    return block.get("type") == "redacted_thinking" or (
+        block.get("type") == "thinking" and block.get("signature") not in (None, "")
+    )
+
+
+def _signed(block: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The strings of a thought that only its provider can have made."""
+    kind = block.get("type")
+    name = {"thinking": "signature", "redacted_thinking": "data"}.get(kind if isinstance(kind, str) else "", "")
+    proof = block.get(name)
+    if isinstance(proof, str) and _SIGNATURE.fullmatch(proof):
+        yield name, proof
+        thought = block.get("thinking")
+        if kind == "thinking" and isinstance(thought, str):
+            yield "thinking", thought
+
+
+def _is_end_user(path: Path) -> bool:
+    place = place_of(path)
+    return path[-1] != KEY and place[:1] != () and place[0] not in _SAID and names_person(place)
+
+
+def _is_document(path: Path) -> bool:
+    return place_of(path) == _INPUT
+
+
+def _blocks(value: object, path: Path) -> Iterator[tuple[Path, Mapping[str, object]]]:
+    """Every object of a document, with its path."""
+    waiting: list[tuple[Path, object]] = [(path, value)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            fields = cast("dict[str, object]", value)
+            yield path, fields
+            inside: Iterable[tuple[str | int, object]] = fields.items()
+        else:
+            inside = enumerate(cast("list[object]", value))
+        waiting += [((*path, step), inner) for step, inner in inside if isinstance(inner, dict | list)]
