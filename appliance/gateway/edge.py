@@ -18,6 +18,8 @@ from appliance.ids import Ids
 _log = logging.getLogger(__name__)
 
 ANTHROPIC_PATH = "/v1/messages"
+OPENAI_PATHS = ("/v1/chat/", "/v1/completions", "/v1/responses", "/v1/embeddings")
+"""Paths of one dialect, whoever asks."""
 
 NATIVE_PATHS = ("/v1/proofs", "/v1/ai/", "/v1/knowledge", "/.well-known/", "/healthz", "/readyz", "/metrics")
 
@@ -43,6 +45,8 @@ def shape_of(scope: Scope, path: str) -> Shape:
     share that of its client."""
     if path.startswith(NATIVE_PATHS):
         return "native"
+    if path.startswith(OPENAI_PATHS):
+        return "openai"
     return "anthropic" if path.startswith(ANTHROPIC_PATH) or speaks_anthropic(scope) else "openai"
 
 

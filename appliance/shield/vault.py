@@ -136,7 +136,8 @@ def mint(values: Iterable[Identity], key: bytes, taken: Sequence[str]) -> Mappin
 
 def written_like_tokens(texts: Iterable[str], categories: Collection[Category]) -> Sequence[str]:
     """What stands in texts that may be taken for a token of one of these categories: as `core_of` has it, sorted."""
-    return sorted({core for text in texts for core in literals(text, forms(_BACKSLASHES), categories)})
+    # All as one, which is searched much faster; no token goes on beyond what stands between them.
+    return sorted(set(literals("\0".join(texts), forms(_BACKSLASHES), categories)))
 
 
 def _names_of(minted: str) -> Collection[str]:

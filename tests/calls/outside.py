@@ -80,19 +80,36 @@ def spellings(value: str) -> set[bytes]:
 
 
 def answer_text(answer: httpx.Response) -> str:
-    """The text of an answer, whole or streamed, and of the arguments of its calls."""
+    """The text of an answer in either dialect, whole or streamed, and of the arguments of its calls."""
+    anthropic = answer.request.url.path.endswith("/messages")
     if not answer.headers["content-type"].startswith("text/event-stream"):
-        message = answer.json()["choices"][0]["message"]
-        return (message["content"] or "") + "".join(
-            call["function"]["arguments"] for call in message.get("tool_calls", ())
-        )
+        return _message_text(answer.json()) if anthropic else _completion_text(answer.json())
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+    assert not [event for event in events if "error" in event]
+    return "".join(_event_text(event) if anthropic else _chunk_text(event) for event in events)
+
+
+def _completion_text(body: Any) -> str:
+    message = body["choices"][0]["message"]
+    return (message["content"] or "") + "".join(call["function"]["arguments"] for call in message.get("tool_calls", ()))
+
+
+def _chunk_text(chunk: Any) -> str:
     said = ""
-    for line in answer.text.splitlines():
-        if line.startswith("data: {"):
-            event = json.loads(line[6:])
-            assert "error" not in event, event
-            for choice in event["choices"]:
-                said += choice["delta"].get("content") or ""
-                for call in choice["delta"].get("tool_calls", ()):
-                    said += call["function"].get("arguments", "")
+    for choice in chunk["choices"]:
+        said += choice["delta"].get("content") or ""
+        for call in choice["delta"].get("tool_calls", ()):
+            said += call["function"].get("arguments", "")
     return said
+
+
+def _message_text(body: Any) -> str:
+    return "".join(
+        json.dumps(block["input"], ensure_ascii=False) if "input" in block else block.get("text", "")
+        for block in body["content"]
+    )
+
+
+def _event_text(event: Any) -> str:
+    delta = event.get("delta", {})
+    return delta.get("text", "") + delta.get("partial_json", "")

@@ -1,7 +1,6 @@
 """Every category in every position to every provider, whole and streamed: nothing leaks and all is restored.
 
-Generated. Each cell asserts that the provider got a token where the value stood, that no byte of what it received is
-the value in any encoding, and that the caller reads the value in the answer.
+Generated; `leaks.cell` says what each cell asserts. This one comes in in OpenAI's dialect.
 """
 
 import re
@@ -14,29 +13,11 @@ import pytest
 from aiohttp import web
 
 from appliance.shield.categories import MEDICAL
-from tests.box import Box
-from tests.calls.outside import KINDS, TOKEN, Double, answer_text, last_body, outside, received, spellings
+from tests.box import CHAT
+from tests.calls.leaks import VALUES, cell, nested, tokens_of
+from tests.calls.outside import KINDS, answer_text, last_body, outside, received, spellings
 from tests.upstreams import anthropic as anthropic_upstream
 from tests.upstreams import openai as openai_upstream
-
-VALUES: dict[str, tuple[str, str]] = {
-    "EMAIL": ("jane.roe@example.org", "Write to {}."),
-    "PHONE": ("+33 6 12 34 56 78", "Call {} now."),
-    "CREDIT_CARD": ("4111 1111 1111 1111", "Card {} please."),
-    "IBAN": ("FR76 3000 6000 0112 3456 7890 189", "IBAN {}, thanks."),
-    "SSN": ("219-09-9998", "SSN {} here."),
-    "IP_ADDRESS": ("203.0.113.77", "From {} today."),
-    "MAC_ADDRESS": ("00:1A:2B:3C:4D:5E", "Adapter {} seen."),
-    "NAME": ("Jean Dupuis", "Patient : {}, stable."),
-    "DATE": ("12/03/1985", "Seen on {} again."),
-    "AGE": ("97", "A {}-year-old patient."),
-    "ZIP": ("75002", "12 rue de la Paix, {} Paris."),
-    "URL": ("https://portal.example.org/p/77", "See {} first."),
-    "MRN": ("MRN-5669767", "MRN: {} filed."),
-    "NIR": ("1 85 05 78 006 084 91", "NIR {} noted."),
-    "NHS_NUMBER": ("943 476 5919", "NHS number {} noted."),
-    "VIN": ("1HGCM82633A004352", "VIN {} noted."),
-}
 
 CALLED = [{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
 TOOL = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}}
@@ -61,11 +42,6 @@ def in_result(content: str) -> list[Any]:
     ]
 
 
-def nested(text: str) -> str:
-    """A document in a string of a document."""
-    return orjson.dumps({"rows": [{"note": orjson.dumps({"said": text}).decode()}]}).decode()
-
-
 POSITIONS: dict[str, Callable[[str], dict[str, Any]]] = {
     "system": lambda text: {"messages": [{"role": "system", "content": text}, HI]},
     "developer": lambda text: {"messages": [{"role": "developer", "content": text}, HI]},
@@ -88,43 +64,6 @@ POSITIONS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
-def tokens_of(body: bytes) -> str:
-    return " ".join(dict.fromkeys(TOKEN.findall(body.decode())))
-
-
-async def say_tokens_openai(request: web.Request) -> web.StreamResponse:
-    said = tokens_of(await request.read())
-    return await openai_upstream.answers(*(said[i : i + 3] for i in range(0, len(said), 3)))(request)
-
-
-async def say_tokens_anthropic(request: web.Request, body: Any) -> web.StreamResponse:
-    said = tokens_of(orjson.dumps(body))
-    return await anthropic_upstream.answers(*(said[i : i + 3] for i in range(0, len(said), 3)))(request, body)
-
-
-def listen(double: Double) -> None:
-    """From now on the double says the tokens that it gets, three characters at a time."""
-    if isinstance(double, openai_upstream.OpenAIDouble):
-        double.default = say_tokens_openai
-        double.received.clear()
-    else:
-        double.default = say_tokens_anthropic
-        double.received.clear()
-        double.headers.clear()
-
-
-async def cell(gateway: Box, double: Double, fields: dict[str, Any], value: str, category: str, where: str) -> None:
-    listen(double)
-    answer = await gateway.chat(gateway.body(**fields))
-    assert answer.status_code == 200, (where, answer.text)
-    got = received(double)
-    assert re.search(rf"\[{category}_".encode(), got), (where, "no token arrived")
-    # Two digits stand in lengths and ports as well: with the word beside them they do not.
-    for form in spellings(value) if len(value) > 2 else {f"{value}-year".encode()}:
-        assert form not in got, (where, form)
-    assert value in answer_text(answer), (where, answer_text(answer))
-
-
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", ["local", "cloud"])
@@ -136,7 +75,8 @@ async def test_nothing_leaks_and_all_is_restored(tmp_path: Path, mode: str, kind
             value, sentence = VALUES[category]
             for position, build in POSITIONS.items():
                 fields = {"stream": stream, **agentic, **build(sentence.format(value))}
-                await cell(gateway, double, fields, value, category, f"{category} in {position} to {kind}")
+                body = orjson.loads(gateway.body(**fields))
+                await cell(gateway, double, CHAT, body, value, category, f"{category} in {position} to {kind}")
 
 
 @pytest.mark.parametrize("kind", KINDS)

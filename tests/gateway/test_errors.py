@@ -2,7 +2,15 @@ import orjson
 import pytest
 
 from appliance import errors as hierarchy
-from appliance.errors import BadRequest, BodyTooLarge, CallError, NotAuthenticated, Overloaded, UpstreamFailed
+from appliance.errors import (
+    BadRequest,
+    BodyTooLarge,
+    CallError,
+    ContextLengthExceeded,
+    NotAuthenticated,
+    Overloaded,
+    UpstreamFailed,
+)
 from appliance.gateway import errors
 from appliance.gateway.errors import InternalError
 
@@ -50,9 +58,53 @@ def test_the_table_in_the_native_form(name: str, status: int, code: str, kind: s
     assert orjson.loads(reply.body) == {"error": "It happened. Do this.", "code": code}
 
 
+ANTHROPIC = {
+    "UnscannableContent": (422, "invalid_request_error"),
+    "NotAuthenticated": (401, "authentication_error"),
+    "ScopeDenied": (403, "permission_error"),
+    "ReadOnlyKey": (403, "permission_error"),
+    "BadRequest": (400, "invalid_request_error"),
+    "AmbiguousLength": (400, "invalid_request_error"),
+    "BodyTooLarge": (413, "request_too_large"),
+    "NotFound": (404, "not_found_error"),
+    "MethodNotAllowed": (405, "invalid_request_error"),
+    "UnknownAgent": (404, "not_found_error"),
+    "AddressNotSupported": (501, "invalid_request_error"),
+    "ProviderNotAllowed": (403, "permission_error"),
+    "LocalLaneUnavailable": (503, "overloaded_error"),
+    "ModelAbsent": (503, "overloaded_error"),
+    "ContextLengthExceeded": (400, "invalid_request_error"),
+    "Overloaded": (529, "overloaded_error"),
+    "UpstreamFailed": (502, "api_error"),
+    "UpstreamTimeout": (504, "timeout_error"),
+    "StorageUnavailable": (503, "api_error"),
+}
+
+
+@pytest.mark.parametrize("name", ANTHROPIC)
+def test_the_table_in_the_anthropic_dialect(name: str):
+    status, kind = ANTHROPIC[name]
+    reply = errors.reply(made(name), "anthropic", "req_1")
+    assert reply.status == status
+    error = {"type": kind, "message": "It happened. Do this."}
+    assert orjson.loads(reply.body) == {"type": "error", "error": error, "request_id": "req_1"}
+
+
+def test_a_prompt_that_is_too_long_has_its_numbers_in_the_anthropic_dialect():
+    error = ContextLengthExceeded("Too long.", tokens=40000, maximum=32768)
+    reply = errors.reply(error, "anthropic", "req_1")
+    assert orjson.loads(reply.body)["error"]["message"] == "prompt is too long: 40000 tokens > 32768 maximum"
+
+
+def test_fields_are_called_as_the_dialect_calls_them():
+    reply = errors.reply(BadRequest("`stop` has more, and `response_format` too."), "anthropic", "req_1")
+    said = orjson.loads(reply.body)["error"]["message"]
+    assert said == "`stop_sequences` has more, and `output_config.format` too."
+
+
 def test_every_kind_of_call_error_has_a_row():
     kinds = {kind for kind in vars(hierarchy).values() if isinstance(kind, type) and issubclass(kind, CallError)}
-    assert {kind.__name__ for kind in kinds} - {"CallError"} == {row[0] for row in TABLE}
+    assert {kind.__name__ for kind in kinds} - {"CallError"} == {row[0] for row in TABLE} == {*ANTHROPIC}
 
 
 @pytest.mark.parametrize("name", ["LocalLaneUnavailable", "ModelAbsent", "Overloaded", "StorageUnavailable"])

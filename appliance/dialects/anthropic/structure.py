@@ -41,7 +41,7 @@ _KINDS: frozenset[tuple[str, ...]] = frozenset(
 _DATED = re.compile(r"[a-z_]{1,32}_20\d{6}")
 """A kind with the day of its version, as in `web_search_20250305`."""
 
-_REPLACED: frozenset[tuple[str, ...]] = frozenset({("model",), ("metadata", "user_id")})
+_REPLACED: frozenset[Path] = frozenset({("model",), ("metadata", "user_id")})
 """What never leaves as it is: the provider gets its own model's name, and a keyed hash for a person's."""
 
 _SAID = ("system", "messages", "tools", "tool_choice", "output_config", "output_format")
@@ -69,15 +69,13 @@ def structure(body: str) -> Structure:
 
     def is_text(path: Path, text: str) -> bool:
         """An empty string says nothing."""
-        # With its text, since a member may stand there twice, and only the last one counts.
-        if not text or (path, text) in signed:
-            return False
         if path[-1] == KEY:
             return NAME.fullmatch(text) is None
-        place = place_of(path)
-        if place in _REPLACED:
+        # With its text, since a member may stand there twice, and only the last one counts.
+        if not text or (path, text) in signed or (len(path) <= 2 and path in _REPLACED):
             return False
-        return not (place in _KINDS and (WORD.fullmatch(text) or _DATED.fullmatch(text)))
+        word = WORD.fullmatch(text) or _DATED.fullmatch(text)
+        return word is None or place_of(path) not in _KINDS
 
     def is_unscannable(path: Path, text: str) -> bool:
         return ((path, text) in encoded and _BASE64.fullmatch(text) is not None) or is_file(text)
@@ -105,12 +103,11 @@ def _signed(block: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _is_end_user(path: Path) -> bool:
-    place = place_of(path)
-    return path[-1] != KEY and place[:1] != () and place[0] not in _SAID and names_person(place)
+    return path[0] not in _SAID and path[-1] != KEY and names_person(place_of(path))
 
 
 def _is_document(path: Path) -> bool:
-    return place_of(path) == _INPUT
+    return path[-1:] == _INPUT[-1:] and place_of(path) == _INPUT
 
 
 def _blocks(value: object, path: Path) -> Iterator[tuple[Path, Mapping[str, object]]]:

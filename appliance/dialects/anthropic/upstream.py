@@ -59,8 +59,8 @@ def forwarded(
     """
     fields = cast("dict[str, object]", orjson.loads(body))
     members: dict[str, object] = {"model": model, "stream": True, **metadata(body, fields, end_user)}
-    messages = member(body, "messages")
-    if messages is not None and '"thinking"' in messages:
+    messages = member(body, "messages") if '"thinking"' in body else None
+    if messages is not None:
         members["messages"] = orjson.Fragment(_without_thoughts(messages, is_foreign))
     content = with_members(body, members).encode()
     return Outgoing(PATH, headers(given), content, Reader(new_id, own=True), refusal)

@@ -27,7 +27,7 @@ _KINDS: frozenset[tuple[str, ...]] = frozenset(
 )
 """The places of words out of a closed set, as their paths without the indices."""
 
-_REPLACED: frozenset[tuple[str, ...]] = frozenset(
+_REPLACED: frozenset[Path] = frozenset(
     {("model",), ("user",), ("safety_identifier",), ("prompt_cache_key",), ("metadata", "user_id")}
 )
 """What never leaves as it is: the provider gets its own model's name, and a keyed hash for a person's."""
@@ -42,8 +42,9 @@ def is_text(path: Path, text: str) -> bool:
         return False
     if path[-1] == KEY:
         return NAME.fullmatch(text) is None
-    place = place_of(path)
-    return place not in _REPLACED and not (place in _KINDS and WORD.fullmatch(text))
+    if len(path) <= 2 and path in _REPLACED:
+        return False
+    return WORD.fullmatch(text) is None or place_of(path) not in _KINDS
 
 
 def is_end_user(path: Path) -> bool:
