@@ -31,7 +31,10 @@ DISCARD_SECONDS = 30.0
 _USE_CHAT = "Set the client to chat completions: POST /v1/chat/completions."
 
 NOT_SERVED = {
-    "/": "This is Synapse. Clients take the base URL with /v1; GET /v1/models lists what there is.",
+    "/": (
+        "This is Synapse. Clients of the OpenAI dialect take the base URL with /v1, those of the Anthropic dialect"
+        " without; GET /v1/models lists what there is."
+    ),
     "/v1": "This is the base URL itself: a client adds the path, such as /chat/completions.",
     "/v1/responses": _USE_CHAT,
     "/v1/completions": _USE_CHAT,

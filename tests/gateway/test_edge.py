@@ -38,7 +38,7 @@ async def test_an_unknown_path_names_the_near_one(gateway: Box, path: str, near:
 @pytest.mark.parametrize(
     ("method", "path", "advice"),
     [
-        ("GET", "/", "Clients take the base URL with /v1; GET /v1/models lists what there is."),
+        ("GET", "/", "those of the Anthropic dialect without; GET /v1/models lists what there is."),
         ("GET", "/v1", "a client adds the path, such as /chat/completions."),
         ("POST", "/v1/responses", "Set the client to chat completions: POST /v1/chat/completions."),
         ("POST", "/v1/completions", "Set the client to chat completions: POST /v1/chat/completions."),
