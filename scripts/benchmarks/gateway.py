@@ -164,10 +164,9 @@ async def _stages(inside: Box, figures: dict[str, float]) -> None:
     caller = await pipeline._parts.database.read(lambda conn: by_digest(conn, digest(inside.key)))
     assert caller is not None
     asked = request.parse(BODY)
-    call = Call(
-        caller, "/v1/chat/completions", asked.model, False, asked.chat, hashlib.sha256(BODY).hexdigest(), len(BODY),
-        datetime.now(UTC),
-    )  # fmt: skip
+    digest_of_body = hashlib.sha256(BODY).hexdigest()
+    now = datetime.now(UTC)
+    call = Call(caller, "/v1/chat/completions", asked.model, False, asked.chat, BODY, digest_of_body, now)
 
     async def http() -> None:
         await inside.http.get("/healthz")

@@ -6,9 +6,11 @@ double directly and through the gateway in turn.
 """
 
 import asyncio
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,10 @@ import aiohttp
 import orjson
 
 from scripts.benchmarks.results import percentile, report
-from tests.e2e.installation import Installation
+from tests.e2e.installation import SYNAPSE, Installation
 from tests.upstreams.anthropic import KEY as ANTHROPIC_KEY
-from tests.upstreams.anthropic import anthropic_double
 from tests.upstreams.anthropic import answers as anthropic_answers
+from tests.upstreams.anthropic import anthropic_double
 from tests.upstreams.ollama import answers as ollama_answers
 from tests.upstreams.ollama import ollama_double
 from tests.upstreams.openai import answers as openai_answers
@@ -33,6 +35,8 @@ PROSE = (
     "before it is changed. Paths are absolute. When a command fails, read its output to the end. "
 )
 OPENAI_KEY = "sk-of-the-double"
+MESSAGES, COMPLETIONS = "/v1/messages", "/v1/chat/completions"
+VERSIONED = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
 
 Json = dict[str, Any]
 
@@ -46,7 +50,7 @@ def tool(n: int) -> Json:
         f"argument_{name}": {"type": "string", "description": described(30, n)} for name in ("path", "text", "mode")
     }
     schema = {"type": "object", "properties": properties, "required": ["argument_path"], "additionalProperties": False}
-    return {"name": f"Tool{n}", "description": described(300, n), "input_schema": schema}
+    return {"name": f"Tool{n}", "description": described(325, n), "input_schema": schema}
 
 
 def turns(n: int) -> tuple[Json, Json]:
@@ -92,88 +96,80 @@ def in_openai(body: Json) -> Json:
     return {"model": body["model"], "stream": True, "messages": messages, "tools": tools}
 
 
+@dataclass(frozen=True)
+class Way:
+    """From a dialect to a provider: where calls come in and in which form, and where they would go directly."""
+
+    name: str
+    provider: str
+    path: str
+    written: Callable[[Json], Json]
+    url: str
+    straight: Callable[[Json], Json]
+    model: str
+
+
+def as_it_is(body: Json) -> Json:
+    return body
+
+
 async def main() -> None:
     figures: dict[str, float] = {}
     folder = Path(tempfile.mkdtemp(prefix="synapse-bench-"))
+    able = ["completion", "tools"]
     async with (
         anthropic_double(lenient=True, default=anthropic_answers("Done.")) as anthropic,
         openai_double(key=OPENAI_KEY, default=openai_answers("Done.")) as openai,
-        ollama_double(
-            default=ollama_answers("Done."), capabilities=["completion", "tools"], loaded_context=200_000
-        ) as ollama,
+        ollama_double(default=ollama_answers("Done."), capabilities=able, loaded_context=200_000) as ollama,
     ):
         made = Installation(folder / "state", ollama.url)
         await asyncio.to_thread(made.start)
         try:
-            add = ("provider", "add", "--key-stdin", "--full")
-            await _command(made, ANTHROPIC_KEY, *add, "claude-double", "anthropic", "--kind", "anthropic",
-                           "--base-url", anthropic.url)  # fmt: skip
-            await _command(made, OPENAI_KEY, *add, "gpt-double", "openai", "--kind", "openai", "--base-url", openai.url)
+            await asyncio.to_thread(add, made, "anthropic", anthropic.url, ANTHROPIC_KEY, "claude-double")
+            await asyncio.to_thread(add, made, "openai", openai.url, OPENAI_KEY, "gpt-double")
+            messages, completions = f"{anthropic.url}/v1/messages", f"{openai.url}/chat/completions"
+            ways = [
+                Way("Anthropic to Anthropic", "anthropic", MESSAGES, as_it_is, messages, as_it_is, "claude-double"),
+                Way("Anthropic to OpenAI", "openai", MESSAGES, as_it_is, completions, in_openai, "gpt-double"),
+                Way("OpenAI to OpenAI", "openai", COMPLETIONS, in_openai, completions, in_openai, "gpt-double"),
+                Way("Anthropic to Ollama", "ollama", MESSAGES, as_it_is, f"{ollama.url}/api/chat", as_it_is, "double"),
+            ]
             async with aiohttp.ClientSession(trust_env=False) as session:
-                keys = {"x-api-key": ANTHROPIC_KEY, "authorization": f"Bearer {OPENAI_KEY}"}
-                ways: list[tuple[str, str, str, Callable[[Json], Json], str, Json]] = [
-                    ("Anthropic to Anthropic", "anthropic", "/v1/messages", _same, f"{anthropic.url}/v1/messages",
-                     {"model": "claude-double"}),
-                    ("Anthropic to OpenAI", "openai", "/v1/messages", _same, f"{openai.url}/chat/completions",
-                     {"model": "gpt-double"}),
-                    ("OpenAI to OpenAI", "openai", "/v1/chat/completions", in_openai, f"{openai.url}/chat/completions",
-                     {"model": "gpt-double"}),
-                    ("Anthropic to this installation", "ollama", "/v1/messages", _same, f"{ollama.url}/api/chat", {}),
-                ]  # fmt: skip
-                for name, provider, path, written, url, model in ways:
-                    await asyncio.to_thread(made.command, "policy", "active", provider)
-                    sent = in_openai if url.endswith("completions") else _same
-                    await _way(session, made, name, path, written, (url, keys, sent, model), figures)
+                for way in ways:
+                    await asyncio.to_thread(made.command, "policy", "active", way.provider)
+                    await measure(session, made, way, figures)
         finally:
             await asyncio.to_thread(made.stop)
     report("harness", figures, unit={"body of the second turn": "kB"})
 
 
-def _same(body: Json) -> Json:
-    return body
+def add(made: Installation, kind: str, url: str, key: str, model: str) -> None:
+    command = [SYNAPSE, "provider", "add", kind, "--kind", kind, "--base-url", url, "--full", model, "--key-stdin"]
+    subprocess.run(command, env=made.environ, input=key.encode(), check=True, capture_output=True)
 
 
-async def _command(made: Installation, said: str, *arguments: str) -> None:
-    import subprocess
+async def measure(session: aiohttp.ClientSession, made: Installation, way: Way, figures: dict[str, float]) -> None:
+    keys = {"x-api-key": ANTHROPIC_KEY, "authorization": f"Bearer {OPENAI_KEY}"}
+    took: dict[str, list[float]] = {"directly": [], "first": [], "second": []}
 
-    from tests.e2e.installation import SYNAPSE
-
-    await asyncio.to_thread(
-        subprocess.run, [SYNAPSE, *arguments], env=made.environ, input=said.encode(), check=True, capture_output=True
-    )
-
-
-async def _way(
-    session: aiohttp.ClientSession,
-    made: Installation,
-    name: str,
-    path: str,
-    written: Callable[[Json], Json],
-    direct: tuple[str, dict[str, str], Callable[[Json], Json], Json],
-    figures: dict[str, float],
-) -> None:
-    url, keys, sent, model = direct
-    versioned = {"anthropic-version": "2023-06-01", "content-type": "application/json"}
-    took: dict[str, list[float]] = {"direct": [], "first": [], "second": []}
-
-    async def post(to: str, body: Json, headers: dict[str, str]) -> float:
+    async def post(url: str, body: Json, headers: dict[str, str]) -> float:
         data = orjson.dumps(body)
-        figures["body of the second turn"] = len(data) / 1000
         began = time.perf_counter()
-        async with session.post(to, data=data, headers={**versioned, **headers}) as answer:
+        async with session.post(url, data=data, headers={**VERSIONED, **headers}) as answer:
             assert answer.status == 200, await answer.text()
             await answer.read()
         return (time.perf_counter() - began) * 1000
 
     for n in range(1, CONVERSATIONS + 1):
         first, second = turns(n)
-        took["first"].append(await post(made.base + path, written(first), made.headers))
-        took["direct"].append(await post(url, {**sent(second), **model}, keys))
-        took["second"].append(await post(made.base + path, written(second), made.headers))
+        figures["body of the second turn"] = len(orjson.dumps(second)) / 1000
+        took["first"].append(await post(made.base + way.path, way.written(first), made.headers))
+        took["directly"].append(await post(way.url, {**way.straight(second), "model": way.model}, keys))
+        took["second"].append(await post(made.base + way.path, way.written(second), made.headers))
     for share, word in ((0.5, "median"), (0.95, "95th percentile")):
-        straight = percentile(took["direct"], share)
-        figures[f"{name}: added to the first turn, {word}"] = percentile(took["first"], share) - straight
-        figures[f"{name}: added to the second turn, {word}"] = percentile(took["second"], share) - straight
+        for turn in ("first", "second"):
+            added = percentile(took[turn], share) - percentile(took["directly"], share)
+            figures[f"{way.name}: added to the {turn} turn, {word}"] = added
 
 
 if __name__ == "__main__":

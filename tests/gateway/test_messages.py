@@ -372,6 +372,20 @@ async def test_the_same_key_in_either_header(gateway: Box):
             assert (await http.post(MESSAGES, content=body, headers=headers)).status_code == 200
 
 
+async def test_an_empty_list_of_calls_is_none(able: Box, ollama: OllamaDouble):
+    ollama.default = says(line("Hello", tool_calls=[]), done(tool_calls=[]))
+    answer = (await ask(able, tools=[TOOL])).json()
+    assert (answer["content"], answer["stop_reason"]) == ([{"type": "text", "text": "Hello"}], "end_turn")
+
+
+async def test_a_call_before_the_machine_is_done_ends_to_be_answered(able: Box, ollama: OllamaDouble):
+    # dialects.md §4, 4 and 6: what says `stop` behind a call is the end of a call all the same.
+    ollama.default = says(line(tool_calls=[called("look", {})]), done("stop"))
+    assert (await ask(able, tools=[TOOL])).json()["stop_reason"] == "tool_use"
+    streamed = events((await ask(able, tools=[TOOL], stream=True)).text)
+    assert streamed[-2]["delta"]["stop_reason"] == "tool_use"
+
+
 async def test_the_answer_of_a_call_that_is_cut(gateway: Box, ollama: OllamaDouble):
     ollama.scripts.append(answers("Hel", reason="length"))
     assert (await ask(gateway)).json()["stop_reason"] == "max_tokens"
