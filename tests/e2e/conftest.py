@@ -1,19 +1,23 @@
-import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from tests.e2e.installation import Engine, Installation
+from tests.e2e.needs import need
+from tests.e2e.node_clients import install
 
 
 @pytest.fixture(params=[()])
 def programs(request: pytest.FixtureRequest) -> None:
-    """Programs that a test runs: their absence skips it here, and is a failure in CI."""
-    missing = [name for name in request.param if shutil.which(name) is None]
-    if missing and "CI" not in os.environ:
-        pytest.skip(f"needs {', '.join(missing)}")
-    assert not missing
+    """Programs that a test runs."""
+    need(*request.param)
+
+
+@pytest.fixture(scope="session")
+def node_clients() -> None:
+    """Claude Code and the SDK in JavaScript are installed."""
+    need("node", "npm")
+    install()
 
 
 @pytest.fixture(scope="session")

@@ -143,13 +143,15 @@ def _texts(one: Json) -> list[str]:
 class AnthropicDouble(Double):
     """Give it `scripts` (one a call, then `default`); read `received` (bodies) and `left` (calls the client left).
 
-    `prefill`: whether its models go on from an assistant's last turn, which newer ones do not. `lenient`: whether it
-    takes bodies that the API would refuse.
+    `prefill`: whether its models go on from an assistant's last turn, which newer ones do not. `system_turns`: whether
+    they take the role `system` among the messages, which older ones do not. `lenient`: whether it takes bodies that the
+    API would refuse.
     """
 
     key: str = KEY
     models: list[str] = field(default_factory=lambda: ["claude-double", "claude-double-small"])
     prefill: bool = False
+    system_turns: bool = False
     lenient: bool = False
     default: Script = field(default_factory=lambda: answers("Hello", " there", "."))
     scripts: deque[Script] = field(default_factory=deque[Script])
@@ -181,7 +183,9 @@ class AnthropicDouble(Double):
         except orjson.JSONDecodeError:
             return self._refused("The request body is not valid JSON")
         betas = request.headers.get("anthropic-beta", "").split(",")
-        wrong = None if self.lenient else problem(body, betas, prefill=self.prefill, counting=counting)
+        wrong = None
+        if not self.lenient:
+            wrong = problem(body, betas, prefill=self.prefill, system_turns=self.system_turns, counting=counting)
         if wrong is not None:
             return self._refused(wrong)
         if body["model"] not in self.models:

@@ -39,10 +39,20 @@ class Refused(Exception):
     """The text of an `invalid_request_error`."""
 
 
-def problem(body: object, betas: Iterable[str] = (), *, prefill: bool = True, counting: bool = False) -> str | None:
-    """What the API would say against a body, None if nothing. `counting` is for `count_tokens`, without an answer."""
+def problem(
+    body: object,
+    betas: Iterable[str] = (),
+    *,
+    prefill: bool = True,
+    system_turns: bool = False,
+    counting: bool = False,
+) -> str | None:
+    """What the API would say against a body, None if nothing. `counting` is for `count_tokens`, without an answer.
+
+    `system_turns`: whether the model takes the role `system` among the messages, which older ones do not.
+    """
     try:
-        _body(body, frozenset(betas), prefill=prefill, counting=counting)
+        _body(body, frozenset(betas), prefill=prefill, system_turns=system_turns, counting=counting)
     except Refused as refused:
         return str(refused)
     return None
@@ -53,7 +63,7 @@ def _need(holds: object, text: str) -> None:
         raise Refused(text)
 
 
-def _body(body: Any, betas: frozenset[str], *, prefill: bool, counting: bool) -> None:
+def _body(body: Any, betas: frozenset[str], *, prefill: bool, system_turns: bool, counting: bool) -> None:
     _need(isinstance(body, dict), "The request body is not valid JSON")
     for name in body.keys() - _FIELDS:
         _need(_BETA_FIELDS.get(name) in betas, f"{name}: Extra inputs are not permitted")
@@ -63,7 +73,7 @@ def _body(body: Any, betas: frozenset[str], *, prefill: bool, counting: bool) ->
         _max_tokens(body)
     _need("messages" in body, "messages: Field required")
     _system(body.get("system"))
-    _messages(body["messages"], system_role=_SYSTEM_ROLE in betas, prefill=prefill)
+    _messages(body["messages"], system_role=system_turns or _SYSTEM_ROLE in betas, prefill=prefill)
     _tools(body)
     _sampling(body)
     _thinking(body)

@@ -133,3 +133,9 @@ def test_newer_models_do_not_go_on_from_the_assistants_words():
     prefilled = body(HI, {"role": "assistant", "content": "x"})
     assert "prefill" in (problem(prefilled, prefill=False) or "")
     assert problem(prefilled) is None
+
+
+def test_older_models_take_no_system_turn():
+    told = body(HI, {"role": "system", "content": "x"})
+    assert "role 'system' is not supported" in (problem(told) or "")
+    assert problem(told, system_turns=True) is None

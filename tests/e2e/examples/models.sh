@@ -1,0 +1,2 @@
+curl https://api.subsidia.protypa.fr/v1/models \
+  -H "Authorization: Bearer $SUBSIDIA_API_KEY"
