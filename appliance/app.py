@@ -135,7 +135,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 local=LocalLane(
                     scheduler=Scheduler(registry.snapshot),
                     machines=registry,
-                    contexts=Contexts(),
+                    contexts=Contexts(settings.local.context),
                     lane=OllamaLane(session, timeouts),
                     monotonic=time.monotonic,
                     new_call_id=lambda: ids.new("call"),

@@ -71,6 +71,7 @@ class Admin:
 @dataclass(frozen=True, slots=True)
 class Local:
     ollama: Annotated[tuple[str, ...], ListOf(Url())] = ("http://127.0.0.1:11434",)
+    context: Annotated[int, Whole(0, 1_048_576)] = 0
 
 
 @dataclass(frozen=True, slots=True)

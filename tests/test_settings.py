@@ -60,8 +60,9 @@ def value(of: Settings, name: str) -> object:
 def test_every_key_and_default_of_the_design(tmp_path: Path):
     found = settings(tmp_path=tmp_path)
     assert {name: value(found, name) for name in DEFAULTS} == DEFAULTS
-    # Beside those of the design: the administrator's lists that shield.md speaks of.
-    assert set(known_keys()) == {*DEFAULTS, "state_dir", "admin.socket", "shield.names", "shield.ignore"}
+    # Beside those of the design: the administrator's lists that shield.md speaks of, and the context of local models.
+    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", "local.context"}
+    assert set(known_keys()) == {*DEFAULTS, *more}
 
 
 def test_settings_are_frozen(tmp_path: Path):

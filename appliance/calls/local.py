@@ -144,7 +144,7 @@ class LocalRun:
             raise ContextLengthExceeded(
                 f"This model's maximum context length is {context} tokens, but the messages came to about {tokens}"
                 " tokens.",
-                advice="Shorten the messages.",
+                advice="Shorten the messages, or have the administrator raise [local] context.",
                 param="messages",
                 tokens=tokens,
                 maximum=context,

@@ -10,13 +10,18 @@ DEFAULT_CONTEXT = 8192
 
 
 class Contexts:
-    def __init__(self) -> None:
+    """`least`: tokens that a model has at least, as far as it can; 0 leaves it what it is loaded with."""
+
+    def __init__(self, least: int = 0) -> None:
+        self._least = least
         self._chosen: dict[tuple[str, str], int] = {}
 
     def of(self, machine: Machine, model: Model) -> int:
         """Tokens of context to send with every call: what it is loaded with, else the default as far as it can."""
         key = (machine.id, model.digest)
         if key not in self._chosen:
-            able = min(DEFAULT_CONTEXT, model.context_length or DEFAULT_CONTEXT)
-            self._chosen[key] = machine.loaded.get(canonical(model.name)) or able
+            wanted = self._least or DEFAULT_CONTEXT
+            able = min(wanted, model.context_length or wanted)
+            loaded = machine.loaded.get(canonical(model.name), 0)
+            self._chosen[key] = max(loaded, able) if self._least else loaded or able
         return self._chosen[key]

@@ -161,7 +161,7 @@ def _said(text: str) -> CallError:
         tokens, context = overflow
         return ContextLengthExceeded(
             f"This model's maximum context length is {context} tokens, but the messages came to {tokens} tokens.",
-            advice="Shorten the messages.",
+            advice="Shorten the messages, or have the administrator raise [local] context.",
             param="messages",
             tokens=tokens,
             maximum=context,

@@ -18,6 +18,14 @@ def test_a_model_that_is_not_loaded_gets_the_default_as_far_as_it_can():
     assert Contexts().of(replace(MACHINE, loaded={"m": 0}), MODEL) == DEFAULT_CONTEXT
 
 
+def test_an_administrator_s_least_is_had_as_far_as_the_model_can():
+    contexts = Contexts(32_768)
+    assert contexts.of(MACHINE, MODEL) == 32_768
+    assert Contexts(32_768).of(replace(MACHINE, loaded={"m": 4096}), MODEL) == 32_768
+    assert Contexts(32_768).of(replace(MACHINE, loaded={"m": 65_536}), MODEL) == 65_536
+    assert Contexts(32_768).of(MACHINE, replace(MODEL, context_length=2048)) == 2048
+
+
 def test_it_never_changes_once_it_is_chosen():
     contexts = Contexts()
     assert contexts.of(MACHINE, MODEL) == DEFAULT_CONTEXT
