@@ -66,7 +66,8 @@ class _Restoring:
             case ToolCallDelta():
                 yield from self._ended(event.choice)
                 arguments = restore(event.arguments, self._vault, depth=1)
-                yield replace(event, name=restore(event.name, self._vault), arguments=arguments)
+                own = restore(event.own, self._vault, depth=1)
+                yield replace(event, name=restore(event.name, self._vault), arguments=arguments, own=own)
             case OwnBlock() | OwnDelta():
                 yield from self._ended(event.choice)
                 yield self._own(event)
@@ -76,7 +77,9 @@ class _Restoring:
             case Finish():
                 yield from self._ended(event.choice)
                 sequence = event.stop_sequence
-                yield event if sequence is None else replace(event, stop_sequence=restore(sequence, self._vault))
+                if sequence is not None:
+                    sequence = restore(sequence, self._vault)
+                yield replace(event, stop_sequence=sequence, own=restore(event.own, self._vault, depth=1))
 
     def _own(self, event: OwnBlock | OwnDelta) -> OwnBlock | OwnDelta:
         if event.sealed:

@@ -198,13 +198,17 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A tool call, whole. `index` numbers the calls of one answer from 0; index and id are the gateway's own."""
+    """A tool call, whole. `index` numbers the calls of one answer from 0; index and id are the gateway's own.
+
+    `own`: what else its provider's dialect says of it, as a JSON object, "" for nothing; for callers of that dialect.
+    """
 
     index: int
     id: str
     name: str
     arguments: str
     choice: int = 0
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +244,9 @@ class BlockEnd:
 class Finish:
     """The model's own end of one answer: the last event of every whole stream of that choice.
 
-    `stated` is the provider's own word where its dialect knows more of them, and `stop_sequence` the one that ended
-    the answer, where the provider says so: both for callers of that dialect.
+    For callers of the provider's own dialect: `stated` is its word where that dialect knows more of them,
+    `stop_sequence` the one that ended the answer, `own` what else it says of the end, and `own_usage` all that it
+    counted, each as a JSON object, "" for nothing.
     """
 
     reason: FinishReason
@@ -249,6 +254,8 @@ class Finish:
     choice: int = 0
     stated: str = ""
     stop_sequence: str | None = None
+    own: str = ""
+    own_usage: str = ""
 
 
 Event = TextDelta | ReasoningDelta | ToolCallDelta | OwnBlock | OwnDelta | BlockEnd | Finish

@@ -55,7 +55,8 @@ class _Wire:
         self._model = model
 
     def whole(self, answer: Sequence[Event]) -> bytes:
-        return answers.whole(id=self._id, model=self._course.model, events=answer)
+        course = self._course
+        return answers.whole(id=self._id, model=course.model, events=answer, input_tokens=course.estimate)
 
     def stream(self) -> answers.Stream:
         return answers.Stream(self._id, self._model or DEFAULT_BASE, input_tokens=lambda: self._course.estimate)

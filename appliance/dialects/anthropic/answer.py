@@ -19,7 +19,6 @@ from appliance.dialects.chat import (
     ReasoningDelta,
     TextDelta,
     ToolCallDelta,
-    Usage,
 )
 from appliance.dialects.jsonobject import played_back
 
@@ -33,8 +32,16 @@ _REASONS: dict[FinishReason, str] = {
     "tool_calls": "tool_use",
     "content_filter": "refusal",
 }
-_STATED = frozenset({"stop_sequence", "pause_turn", "model_context_window_exceeded"})
-"""Words of the dialect that are told as the provider said them; it knows no others."""
+_STATED: dict[str, FinishReason] = {
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "model_context_window_exceeded": "length",
+}
+"""Words of the dialect that are told as the provider said them, each with the end that it is; it knows no others."""
+
+_ADDED_TO = {"signature_delta": "thinking", "citations_delta": "text"}
+"""The kind of block that an addition is part of, and which it may be the first or the only piece of: of a thought that
+is not shown there is but the signature, and web search says where a text comes from before the text."""
 
 Json = dict[str, object]
 
@@ -44,8 +51,12 @@ def whole(
     id: str,  # noqa: A002  the wire's own word
     model: str,
     events: Iterable[Event],
+    input_tokens: int,
 ) -> bytes:
-    """One `message` of all events of an answer, the last of which is its `Finish`. `model` is the one that answered."""
+    """One `message` of all events of an answer, the last of which is its `Finish`. `model` is the one that answered.
+
+    `input_tokens` is the estimate for the prompt, where the model does not tell.
+    """
     blocks = _Blocks()
     *said, end = events
     for event in said:
@@ -53,9 +64,8 @@ def whole(
     finish = cast("Finish", end)
     content = blocks.closed()
     called = any(block["type"] == "tool_use" for block in content)
-    return orjson.dumps(
-        _message(id, model, content) | _end(finish, called=called) | {"usage": _usage(finish.usage)},
-    )
+    message = _message(id, model, content) | _end(finish, called=called)
+    return orjson.dumps(message | {"usage": _usage(finish, input_tokens)})
 
 
 class _Blocks:
@@ -73,8 +83,7 @@ class _Blocks:
             case ReasoningDelta():
                 self._say("thinking", event.text)
             case OwnDelta():
-                if self._blocks:
-                    _apply(self._blocks[-1], _object(event.json))
+                self._own(_object(event.json))
             case _:
                 self.closed()
                 block = _whole_block(event)
@@ -87,13 +96,21 @@ class _Blocks:
         return self._blocks
 
     def _say(self, kind: str, text: str) -> None:
-        if not text:
-            return
+        if text:
+            self._within(kind)
+            self._pieces.append(text)
+
+    def _own(self, delta: Json) -> None:
+        kind = _added_to(delta)
+        if kind:
+            self._within(kind)
+            _apply(self._blocks[-1], delta)
+
+    def _within(self, kind: str) -> None:
         if self._open != kind:
             self.closed()
             self._blocks.append(_begun(kind))
             self._open, self._pieces = kind, []
-        self._pieces.append(text)
 
 
 class Stream:
@@ -134,8 +151,10 @@ class Stream:
             case ReasoningDelta():
                 yield from self._say("thinking", event.text)
             case OwnDelta():
-                if self._open:
-                    yield self._piece(_object(event.json))
+                delta = _object(event.json)
+                kind = _added_to(delta)
+                if kind:
+                    yield from self._within(kind, delta)
             case Finish():
                 self._finish = event
             case _:
@@ -157,7 +176,7 @@ class Stream:
         """The end of success."""
         finish = self._finish
         assert finish is not None  # noqa: S101  the caller knows how the answer ended
-        usage = _usage(finish.usage)
+        usage = _usage(finish, self._input_tokens())
         ended = _event("message_delta", delta=_end(finish, called=self._called), usage=usage)
         return b"".join([self._close(), ended, _event("message_stop")])
 
@@ -166,12 +185,14 @@ class Stream:
         return b"event: error\ndata: " + body + b"\n\n"
 
     def _say(self, kind: str, text: str) -> Iterator[bytes]:
-        if not text:
-            return
+        if text:
+            yield from self._within(kind, _piece_of(kind, text))
+
+    def _within(self, kind: str, piece: Json) -> Iterator[bytes]:
         if self._open != kind:
             yield self._close()
             yield self._begin(kind)
-        yield self._piece(_piece_of(kind, text))
+        yield self._piece(piece)
 
     def _put(self, block: Json) -> Iterator[bytes]:
         """A whole block. What it was given comes as a piece of its own, since clients read it nowhere else."""
@@ -227,11 +248,16 @@ def _whole_block(event: Event) -> Json | None:
         case ToolCallDelta():
             # Some providers hand on what their model wrote, be it JSON or not; here it has to be an object.
             given = played_back(event.arguments)
-            return {"type": "tool_use", "id": event.id, "name": event.name, "input": given}
+            return {"type": "tool_use", "id": event.id, "name": event.name, "input": given} | _object(event.own)
         case OwnBlock():
             return _object(event.json)
         case _:
             return None
+
+
+def _added_to(delta: Json) -> str:
+    """The kind of block that is added to, "" where that is not known."""
+    return _ADDED_TO.get(str(delta.get("type")), "")
 
 
 def _apply(block: Json, delta: Json) -> None:
@@ -244,21 +270,24 @@ def _apply(block: Json, delta: Json) -> None:
 
 def _end(finish: Finish, *, called: bool) -> Json:
     reason = "tool_calls" if called and finish.reason == "stop" else finish.reason
-    stated = finish.stated if finish.stated in _STATED and reason == finish.reason else _REASONS[reason]
-    return {"stop_reason": stated, "stop_sequence": finish.stop_sequence if stated == "stop_sequence" else None}
+    stated = finish.stated if _STATED.get(finish.stated) == reason else _REASONS[reason]
+    sequence = finish.stop_sequence if stated == "stop_sequence" else None
+    return _object(finish.own) | {"stop_reason": stated, "stop_sequence": sequence}
 
 
-def _usage(usage: Usage) -> Json:
-    """Here the prompt's tokens are those that no cache had a part in."""
+def _usage(finish: Finish, estimate: int) -> Json:
+    """Here the prompt's tokens are those that no cache had a part in. Clients count on there being some."""
+    usage = finish.usage
     cached = usage.cache_read + usage.cache_written
     counts: Json = {
-        "input_tokens": max(0, usage.prompt_tokens - cached),
+        "input_tokens": max(0, usage.prompt_tokens - cached) if usage.prompt_tokens else max(1, estimate),
         "output_tokens": usage.completion_tokens,
     }
     if cached:
         counts |= {"cache_creation_input_tokens": usage.cache_written, "cache_read_input_tokens": usage.cache_read}
-    return counts
+    return _object(finish.own_usage) | counts
 
 
 def _object(text: str) -> Json:
-    return cast("Json", orjson.loads(text))
+    """What a text says, which is a JSON object; "" is an empty one."""
+    return cast("Json", orjson.loads(text)) if text else {}

@@ -50,4 +50,10 @@ def _place(models: Sequence[Model], wanted: str, param: str) -> int:
 
 def _object(model: Model) -> dict[str, str]:
     created = datetime.fromtimestamp(model.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"type": "model", "id": model.id, "display_name": model.id, "created_at": created}
+    return {
+        "type": "model",
+        "id": model.id,
+        "display_name": model.id,
+        "created_at": created,
+        "lifecycle": "active",
+    }

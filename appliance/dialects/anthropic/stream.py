@@ -5,7 +5,7 @@ an answer that cannot be trusted, and fails. Source: dialects.md §1.2 ("SSE", "
 ("Streaming messages"); the types of PyPI `anthropic` 2.14.0.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -51,9 +51,12 @@ _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 Json = dict[str, object]
 
 
+_OF_A_CALL = ("type", "id", "name", "input")
+_OF_AN_END = ("stop_reason", "stop_sequence")
+"""What every dialect has a word for; the others are this one's own."""
+
 _BLOCKS = ("text", "thinking", "tool_use")
-_OWN_DELTAS = ("signature_delta", "citations_delta")
-"""What every dialect has, and what only this one can say beside it."""
+"""What every dialect has."""
 
 
 @dataclass(slots=True)
@@ -91,6 +94,8 @@ class Reader:
         self._reason: FinishReason | None = None
         self._stated = ""
         self._stop_sequence: str | None = None
+        self._ended = ""
+        self._usage: Json = {}
         self._finished = False
 
     @property
@@ -161,9 +166,10 @@ class Reader:
                 raise _wrong("a delta that does not belong to its block")
             case _, "input_json_delta":
                 block.pieces.append(_string(delta, "partial_json"))
+            case ("thinking", "signature_delta") | ("text", "citations_delta") if self._own:
+                yield OwnDelta(_json(delta), sealed=kind == "signature_delta")
             case _:
-                if self._own and kind in _OWN_DELTAS:
-                    yield OwnDelta(_json(delta), sealed=kind == "signature_delta")
+                pass
 
     def _block_stop(self, fields: Json) -> Iterator[Event]:
         block = self._open(fields)
@@ -183,8 +189,15 @@ class Reader:
         elif json_object(whole.encode(errors="replace")) is None:
             self._broken = True
         else:
-            yield ToolCallDelta(self._calls, self._new_id(), block.name, whole)
+            yield self._call(block, whole)
             self._calls += 1
+
+    def _call(self, block: _Block, arguments: str) -> ToolCallDelta:
+        if not self._own:
+            return ToolCallDelta(self._calls, self._new_id(), block.name, arguments)
+        # The provider may know the call again by its id.
+        call_id = _string(block.begun, "id") or self._new_id()
+        return ToolCallDelta(self._calls, call_id, block.name, arguments, own=_others(block.begun, _OF_A_CALL))
 
     def _message_delta(self, fields: Json) -> None:
         if self._block is not None:
@@ -195,9 +208,9 @@ class Reader:
             self._reason = _REASONS.get(stated) if isinstance(stated, str) else None
             if self._reason is None:
                 raise _wrong("an end for a reason that is not known here")
-            if self._own:
-                self._stated = str(stated)
-                self._stop_sequence = _string(delta, "stop_sequence") or None
+            self._stated = str(stated)
+            self._stop_sequence = _string(delta, "stop_sequence") or None
+            self._ended = _others(delta, _OF_AN_END)
         self._count(fields)
 
     def _end(self) -> Finish:
@@ -210,7 +223,12 @@ class Reader:
         prompt, written, read = (self._counts.get(name, 0) for name in _PROMPT)
         usage = Usage(prompt + written + read, self._counts.get("output_tokens", 0), read, written)
         ended = "tool_calls" if self._calls and reason == "stop" else reason
-        return Finish(ended, usage, stated=self._stated, stop_sequence=self._stop_sequence)
+        if not self._own:
+            return Finish(ended, usage)
+        counted = _others(self._usage, (*_PROMPT, "output_tokens"))
+        return Finish(
+            ended, usage, stated=self._stated, stop_sequence=self._stop_sequence, own=self._ended, own_usage=counted
+        )
 
     def _open(self, fields: Json) -> _Block:
         if self._block is None or self._block.index != _index(fields):
@@ -222,6 +240,7 @@ class Reader:
         if fields.get("usage") is None:
             return
         usage = _member(fields, "usage")
+        self._usage |= {name: value for name, value in usage.items() if value is not None}
         for name in (*_PROMPT, "output_tokens"):
             value = usage.get(name)
             if value is None:
@@ -235,6 +254,12 @@ def _finished(block: _Block) -> Json:
     """The whole of a block that is this dialect's own."""
     given = json_object(block.input().encode(errors="replace")) if block.pieces else None
     return block.begun if given is None else {**block.begun, "input": given}
+
+
+def _others(fields: Json, said: Container[str]) -> str:
+    """What else there is, as JSON; "" for nothing."""
+    others = {name: value for name, value in fields.items() if name not in said and value is not None}
+    return _json(others) if others else ""
 
 
 def _json(value: Json) -> str:
