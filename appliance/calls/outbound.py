@@ -10,6 +10,7 @@ from appliance.calls.call import Call
 from appliance.calls.entries import ENTRIES
 from appliance.calls.live_shield import Shielding
 from appliance.calls.offload import offloaded
+from appliance.dialects.bodies import is_encoded
 from appliance.dialects.jsontext import JsonText, TooDeep
 from appliance.errors import UnscannableContent
 from appliance.shield.finding import Finding
@@ -67,8 +68,9 @@ class Outbound:
             if structure.is_end_user(path):
                 self._settled[number] = self._end_user(text)
             elif structure.is_unscannable(path, text):
-                self._settled[number] = text
                 self.unscannable = True
+                if is_encoded(text):
+                    self._settled[number] = text
             texts.append("" if number in self._settled else text)
         self._document, self._texts, self._labels = document, texts, labels
 

@@ -29,6 +29,9 @@ _FILE = re.compile(
 )
 """Base64 of a picture, a PDF, an archive, a sound or a film, by how each begins."""
 
+_NOTHING_ELSE = re.compile(r"(?:data:[\w/+.;=-]{0,200};base64,)?[A-Za-z0-9+/_\-\r\n]{64,}={0,2}\s*", re.ASCII)
+"""Base64 and nothing beside it; no file is as short as what may be a number or a name in the same letters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Structure:
@@ -56,3 +59,8 @@ def names_person(place: Iterable[str]) -> bool:
 def is_file(text: str) -> bool:
     """Whether this is no text but a picture, a sound or a file, which nobody can read for personal data."""
     return _ENCODED.match(text) is not None or _FILE.fullmatch(text) is not None
+
+
+def is_encoded(text: str) -> bool:
+    """Whether there is nothing in it to read: of what is taken for a file, some may hold words all the same."""
+    return _NOTHING_ELSE.fullmatch(text) is not None

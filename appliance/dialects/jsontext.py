@@ -25,7 +25,7 @@ IsText = Callable[[Path, str], bool]
 """Whether the string at this path, decoded, is to be read as text."""
 
 IsDocument = Callable[[Path], bool]
-"""Whether the object or list at this path is a document of its own."""
+"""Whether the object or list at this path is a document of its own, whose strings are all text."""
 
 MAX_LEVELS = 16
 """Documents inside strings inside documents. Each level doubles the backslashes, so that real ones have three."""
@@ -81,7 +81,7 @@ class JsonText:
         pieces: list[_Piece] = []
         for path, start, end, inside in _literals(source, is_document, everywhere=level > 0):
             text = _decoded(source, start, end)
-            if is_text(path, text):
+            if inside is not None or is_text(path, text):
                 label = "" if inside is None else _label(path[inside:])
                 pieces.append(_Piece(path, start, end, text, label, _inner(text, level + 1)))
         return cls(source, tuple(pieces))

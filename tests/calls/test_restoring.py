@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.calls.restoring import restored
-from appliance.dialects.chat import Event, Finish, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from appliance.dialects.chat import (
+    BlockEnd,
+    Event,
+    Finish,
+    OwnBlock,
+    OwnDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
 from appliance.shield.vault import Vault
 
 TOKEN, VALUE = "[EMAIL_k3j2h4m5]", "jane@example.org"
@@ -15,12 +25,12 @@ VAULT = Vault({TOKEN: VALUE})
 END = Finish("stop", Usage(1, 1))
 
 
-async def through(events: Sequence[Event]) -> list[Event]:
+async def through(events: Sequence[Event], *, thoughts: bool = True) -> list[Event]:
     async def come() -> AsyncGenerator[Event, None]:
         for event in events:
             yield event
 
-    return [event async for event in restored(come(), VAULT)]
+    return [event async for event in restored(come(), VAULT, thoughts=thoughts)]
 
 
 def text_of(events: Sequence[Event], kind: type = TextDelta, choice: int = 0) -> str:
@@ -105,3 +115,67 @@ async def test_the_name_of_a_function_is_restored_too():
     got = await through([ToolCallDelta(0, "c", TOKEN, "{}"), END])
     assert isinstance(got[0], ToolCallDelta)
     assert got[0].name == VALUE
+
+
+class TestWhatOnlyOneDialectSays:
+    async def test_thoughts_that_are_signed_stay_as_they_came_piece_by_piece(self):
+        # dialects.md §1.2: they go back to their provider byte for byte.
+        half, rest = TOKEN[:6], TOKEN[6:]
+        signature = OwnDelta('{"type":"signature_delta","signature":"c2ln"}', sealed=True)
+        thought = [ReasoningDelta("Of "), ReasoningDelta(half), ReasoningDelta(rest), signature]
+        got = await through([*thought, BlockEnd(), TextDelta(half), TextDelta(rest), END], thoughts=False)
+        assert got[: len(thought)] == thought
+        assert text_of(got) == VALUE
+
+    async def test_text_that_waits_comes_before_a_thought_that_stays(self):
+        got = await through([TextDelta(TOKEN), ReasoningDelta(TOKEN), TextDelta("b"), END], thoughts=False)
+        said = [(type(event), event.text) for event in got if isinstance(event, TextDelta | ReasoningDelta)]
+        assert said == [(TextDelta, VALUE), (ReasoningDelta, TOKEN), (TextDelta, "b")]
+
+    async def test_thoughts_of_other_dialects_are_restored(self):
+        assert text_of(await through([ReasoningDelta(TOKEN), END]), ReasoningDelta) == VALUE
+
+    @pytest.mark.parametrize("value", [VALUE, 'D"Arc\\Lefèvre', "12\nmars"])
+    @pytest.mark.parametrize("kind", [OwnBlock, OwnDelta])
+    async def test_what_is_not_sealed_is_restored_and_stays_json(self, kind: type[OwnBlock | OwnDelta], value: str):
+        async def come() -> AsyncGenerator[Event, None]:
+            yield kind(f'{{"type":"x","deep":[{{"cited_text":"To {TOKEN}."}}]}}', choice=1)
+            yield END
+
+        got = [event async for event in restored(come(), Vault({TOKEN: value}))]
+        assert isinstance(got[0], kind)
+        assert json.loads(got[0].json) == {"type": "x", "deep": [{"cited_text": f"To {value}."}]}
+        assert (got[0].choice, got[0].sealed) == (1, False)
+
+    @pytest.mark.parametrize("thoughts", [False, True])
+    @pytest.mark.parametrize("kind", [OwnBlock, OwnDelta])
+    async def test_what_is_sealed_stays_as_it_came(self, kind: type[OwnBlock | OwnDelta], thoughts: bool):
+        event = kind(f'{{"data":"{TOKEN}"}}', sealed=True)
+        assert (await through([event, END], thoughts=thoughts))[0] == event
+
+    @pytest.mark.parametrize("next_one", [BlockEnd(), OwnBlock("{}"), OwnDelta("{}"), END])
+    async def test_what_waits_comes_before_what_ends_it(self, next_one: Event):
+        # The end of a token may always be that of a longer word, so that it waits.
+        for begun in (TextDelta(TOKEN), ReasoningDelta(TOKEN)):
+            got = await through([begun, next_one, END])
+            assert got.index(next_one) > 0
+            assert "".join(each.text for each in got[: got.index(next_one)] if isinstance(each, type(begun))) == VALUE
+
+    async def test_a_token_does_not_go_on_in_the_next_block(self):
+        got = await through([TextDelta(TOKEN[:6]), BlockEnd(), TextDelta(TOKEN[6:]), END])
+        assert got[1:2] == [BlockEnd()]
+        assert text_of(got) == TOKEN
+
+    async def test_the_end_of_a_block_of_one_choice_lets_the_others_wait(self):
+        got = await through([TextDelta(TOKEN[:6]), BlockEnd(choice=1), TextDelta(TOKEN[6:]), END])
+        assert got[0] == BlockEnd(choice=1)
+        assert text_of(got) == VALUE
+
+    @pytest.mark.parametrize(("sequence", "told"), [(TOKEN, VALUE), (f"# {TOKEN}", f"# {VALUE}"), ("END", "END")])
+    async def test_the_sequence_that_stopped_it_is_the_caller_s_own(self, sequence: str, told: str):
+        end = Finish("stop", Usage(3, 4), stated="stop_sequence", stop_sequence=sequence)
+        assert await through([end]) == [Finish("stop", Usage(3, 4), stated="stop_sequence", stop_sequence=told)]
+
+    async def test_an_end_without_one_stays_as_it_came(self):
+        end = Finish("length", Usage(3, 4), 1, stated="max_tokens")
+        assert await through([end]) == [end]

@@ -1,4 +1,4 @@
-"""Pictures as data URLs. Sources: dialects.md §0.2 and §1.1; RFC 2397; RFC 4648 (test vectors of §10)."""
+"""Pictures as data URLs, and as base64 alone. Sources: dialects.md §0.2, §1.1; RFC 2397; RFC 4648 (vectors of §10)."""
 
 import base64
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from appliance.dialects import images
 from appliance.dialects.chat import DialectError, Image
-from appliance.dialects.images import MAX_IMAGE_BYTES, from_data_url
+from appliance.dialects.images import MAX_IMAGE_BYTES, from_base64, from_data_url, remote
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 8
 JPEG = b"\xff\xd8\xff\xe0" + b"\x00" * 8
@@ -105,3 +105,56 @@ def test_any_string_is_a_picture_or_refused_without_being_quoted(text: str):
         assert base64.b64encode(outcome.data).decode() == text.split(",", 1)[1]
     else:
         assert len(outcome.message) < 200
+
+
+class TestBase64Alone:
+    @pytest.mark.parametrize(("data", "kind"), [(PNG, "image/png"), (JPEG, "image/jpeg"), (WEBP, "image/webp")])
+    def test_the_bytes_say_what_they_are(self, data: bytes, kind: str):
+        assert from_base64(base64.b64encode(data).decode(), "p") == Image(data, kind)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "/etc/passwd", "/etc/hostname", "file:///etc/passwd", "~/.ssh/id_rsa", "http://127.0.0.1/x.png",
+            "data:image/png;base64,iVBORw0KGgo=", "data:;base64,/etc/passwd", "", "Zg=", "Zg==Zg==", "Z g==", "Zg==\n",
+            "Zm9-", "Zmé=",
+        ],
+    )  # fmt: skip
+    def test_whatever_else_is_refused_by_name_and_not_quoted(self, text: str):
+        with pytest.raises(DialectError) as error:
+            from_base64(text, "messages[0].content[0].source.data")
+        assert error.value.param == "messages[0].content[0].source.data"
+        assert error.value.message.startswith("`messages[0].content[0].source.data` ")
+        assert not text or text not in error.value.message
+
+    def test_a_file_that_exists_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """dialects.md §0.2. A path may be base64 itself: that of a file whose name has as many letters as it takes."""
+        monkeypatch.chdir(tmp_path)
+        for name in ("abcd", "abcdefgh", "x.png"):
+            (tmp_path / name).write_bytes(PNG)
+            for text in (name, str(tmp_path / name), f"./{name}"):
+                with pytest.raises(DialectError):
+                    from_base64(text, "p")
+
+    def test_it_has_the_same_size(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(images, "MAX_IMAGE_BYTES", 3 * 1024)
+        largest = PNG + bytes(3 * 1024 - len(PNG))
+        assert from_base64(base64.b64encode(largest).decode(), "p").data == largest
+        with pytest.raises(DialectError, match="is a picture of more than"):
+            from_base64(base64.b64encode(largest + b"\x00").decode(), "p")
+
+    @given(st.text() | st.binary().map(lambda data: base64.b64encode(data).decode()))
+    def test_any_string_is_the_same_as_in_a_data_url(self, text: str):
+        outcomes: list[Image | None] = []
+        for read, said in ((from_base64, text), (from_data_url, f"data:;base64,{text}")):
+            try:
+                outcomes.append(read(said, "p"))
+            except DialectError:
+                outcomes.append(None)
+        assert outcomes[0] == outcomes[1]
+
+
+def test_what_would_have_to_be_fetched_is_refused_with_what_to_do():
+    error = remote("messages[0].content[0].source.url")
+    assert error.param == "messages[0].content[0].source.url"
+    assert "no address is ever fetched: send the content itself, in base64" in error.message

@@ -223,3 +223,73 @@ def test_long_numbers_of_an_inner_document_are_texts_with_a_label():
 def test_numbers_of_the_document_itself_are_none():
     source = '{"max_tokens": 1000000, "seed": 33612345678}'
     assert list(JsonText.read(source, everything).texts) == ["max_tokens", "seed"]
+
+
+class TestDocumentsOfTheirOwn:
+    """Values that are documents though they are in no string: what a tool was given, in some dialects."""
+
+    BODY = """{ "seed": 33612345678, "input" : {"tel":33612345678, "Dupont": ["x",12345, 4455667],
+        "deep":{"patientName": "y", "n":-1234567,"f":1234567.5,"e":1e123456, "also": "{\\"mrn\\": 8472913}"}},
+        "after":[33612345678,{"input":1234567,"tel":7654321}], "z":"w" }"""
+
+    @staticmethod
+    def is_input(path: Path) -> bool:
+        return path == ("input",)
+
+    def read(self, source: str, is_text: Callable[[Path, str], bool] = lambda path, _: path[-1] != KEY) -> JsonText:
+        return JsonText.read(source, is_text, self.is_input)
+
+    def test_their_numbers_and_names_are_texts_with_the_labels_that_inner_documents_have(self):
+        assert [each[1:] for each in self.read(self.BODY).leaves] == [
+            ("tel", ""), ("33612345678", "tel"), ("Dupont", ""), ("x", "Dupont"), ("4455667", "Dupont"), ("deep", ""),
+            ("patientName", ""), ("y", "patient Name"), ("n", ""), ("f", ""), ("e", ""), ("also", ""), ("mrn", "also"),
+            ("8472913", "mrn"), ("w", ""),
+        ]  # fmt: skip
+
+    def test_paths_go_on_from_where_the_document_stands(self):
+        paths = {each.text: each.path for each in self.read(self.BODY).leaves}
+        assert paths["33612345678"] == ("input", "tel")
+        assert paths["4455667"] == ("input", "Dupont", 2)
+        assert paths["8472913"] == ("input", "deep", "also", "mrn")
+        assert paths["w"] == ("z",)
+
+    def test_what_the_caller_says_is_no_text_is_text_in_them_all_the_same(self):
+        assert [each.text for each in self.read(self.BODY, lambda *_: False).leaves] == [
+            each.text for each in self.read(self.BODY).leaves if each.text != "w"
+        ]
+
+    def test_nothing_changes_but_what_is_replaced(self):
+        new = {"33612345678": "[P]", "Dupont": "[N]", "y": "[Y]", "8472913": "[M]"}
+        document = self.read(self.BODY)
+        written = document.with_texts(new.get(text, text) for text in document.texts)
+        expected = self.BODY.replace('"tel":33612345678', '"tel":"[P]"').replace('"Dupont"', '"[N]"')
+        assert written == expected.replace('"y"', '"[Y]"').replace("8472913", '\\"[M]\\"')
+
+    @given(VALUES, VALUES, st.integers())
+    def test_any_of_them_is_read_as_it_would_be_in_a_string(self, value: Any, other: Any, seed: int):
+        inside = {"a": [value, 1234567], "b": {"tel": 7654321}}
+        written = spaced(inside, seed)
+        source = f'{{"other":{spaced([other], seed)}, "input":{written},"other":{spaced([other], seed)}}}'
+        document = self.read(source, lambda *_: False)
+        quoted = JsonText.read(json.dumps([written]), everything)
+        assert [each[1:] for each in document.leaves] == [each[1:] for each in quoted.leaves]
+        assert document.with_texts(document.texts) == source
+
+    def test_a_list_may_be_one_and_one_in_another_is_part_of_it(self):
+        source = '{"input":[{"input":{"tel":1234567}},7654321],"n":1234567}'
+        document = JsonText.read(source, lambda *_: False, lambda path: path[-1:] == ("input",))
+        assert list(document.leaves) == [
+            (("input", 0, KEY), "input", ""),
+            (("input", 0, "input", KEY), "tel", ""),
+            (("input", 0, "input", "tel"), "1234567", "tel"),
+            (("input", 1), "7654321", ""),
+        ]
+
+    def test_of_two_with_the_same_name_both_are_read(self):
+        source = '{"input":{"tel":1234567},"input":{"tel":7654321},"in\\u0070ut":[2345678]}'
+        document = self.read(source, lambda *_: False)
+        assert [text for text in document.texts if text != "tel"] == ["1234567", "7654321", "2345678"]
+
+    def test_what_is_no_object_and_no_list_is_none(self):
+        assert list(self.read('{"input":33612345678}').texts) == []
+        assert list(self.read('{"input":"33612345678"}').leaves) == [(("input",), "33612345678", "")]

@@ -47,9 +47,10 @@ _REPLACED: frozenset[Path] = frozenset({("model",), ("metadata", "user_id")})
 _SAID = ("system", "messages", "tools", "tool_choice", "output_config", "output_format")
 """Members whose texts a model reads: a `user` in them is a word of the conversation."""
 
-_INPUT = ("messages", "content", "input")
-"""What a tool was given: a document of its own."""
+_DOCUMENTS = frozenset({("messages", "content", "input"), ("tools", "input_examples")})
+"""What a tool was given, or would be: documents of their own."""
 
+_DOCUMENT_NAMES = frozenset(place[-1:] for place in _DOCUMENTS)
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\-\s]*")
 
@@ -107,7 +108,7 @@ def _is_end_user(path: Path) -> bool:
 
 
 def _is_document(path: Path) -> bool:
-    return path[-1:] == _INPUT[-1:] and place_of(path) == _INPUT
+    return path[-1:] in _DOCUMENT_NAMES and place_of(path) in _DOCUMENTS
 
 
 def _blocks(value: object, path: Path) -> Iterator[tuple[Path, Mapping[str, object]]]:

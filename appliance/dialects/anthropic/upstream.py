@@ -22,15 +22,19 @@ from appliance.dialects.upstream import Outgoing
 _VERSION = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 
 _BETAS = (
-    "advanced-tool-use", "claude-code", "compact", "context-1m", "context-management", "dynamic-filtering", "effort",
+    "advanced-tool-use", "claude-code", "context-1m", "context-management", "dynamic-filtering", "effort",
     "extended-cache-ttl", "fine-grained-tool-streaming", "fast-mode", "interleaved-thinking", "max-tokens-3-5-sonnet",
-    "mid-conversation-system", "model-context-window-exceeded", "output-128k", "pdfs", "prompt-caching",
-    "prompt-caching-scope", "redact-thinking", "search-results", "structured-outputs", "task-budgets",
+    "mid-conversation-system", "mid-conversation-system-clear-at", "mid-conversation-tool-changes",
+    "model-context-window-exceeded", "output-128k", "pdfs", "prompt-caching", "prompt-caching-scope",
+    "redact-thinking", "search-results", "structured-outputs", "task-budgets",
     "thinking-token-count", "token-counting", "token-efficient-tools", "tool-examples", "tool-search-tool",
 )  # fmt: skip
-_BETA = re.compile(rf"(?:{'|'.join(map(re.escape, _BETAS))})-20\d\d-[01]\d-[0-3]\d")
+_BETA = re.compile(rf"(?:{'|'.join(map(re.escape, _BETAS))})-20\d\d(-?)[01]\d\1[0-3]\d")
 """What of `anthropic-beta` is handed on: what changes a body or an answer. Not what names an account, reaches files, or
 lets the provider call others."""
+
+_MAY_THINK = re.compile(r'"thinking"|\\u00[67]')
+"""The name of a thought, or what may be one of its letters escaped."""
 
 
 def headers(given: Mapping[str, str]) -> dict[str, str]:
@@ -59,7 +63,7 @@ def forwarded(
     """
     fields = cast("dict[str, object]", orjson.loads(body))
     members: dict[str, object] = {"model": model, "stream": True, **metadata(body, fields, end_user)}
-    messages = member(body, "messages") if '"thinking"' in body else None
+    messages = member(body, "messages") if _MAY_THINK.search(body) else None
     if messages is not None:
         members["messages"] = orjson.Fragment(_without_thoughts(messages, is_foreign))
     content = with_members(body, members).encode()
@@ -71,7 +75,7 @@ def _without_thoughts(messages: str, is_foreign: Callable[[str], bool]) -> str:
     out: list[str] = []
     changed = False
     for message in elements(messages):
-        content = member(message, "content") if '"thinking"' in message else None
+        content = member(message, "content") if _MAY_THINK.search(message) else None
         if content is None or not content.startswith("["):
             out.append(message)
             continue
