@@ -83,7 +83,7 @@ class AdminListener:
 
             return with_peer
 
-        return cls(path, await Listener.open(sock, app_for, keep_alive_seconds=KEEP_ALIVE_SECONDS))
+        return cls(path, await Listener.open(sock, app_for, keep_alive_seconds=KEEP_ALIVE_SECONDS, http2=False))
 
     async def close(self) -> None:
         """Accept no more, remove the socket, and give running requests the listener's grace."""

@@ -16,8 +16,8 @@ Ending = Literal["complete", "length", "context_cut", "refused", "cancelled", "f
 class Call:
     """One request, parsed. `model` is the string as it was sent, "" if none was.
 
-    `body` is what was sent, `compressed` how many bytes it was sent in where it was compressed, and `body_sha256` is of
-    what was received. `headers` are those that say how the body is to be read, by their names in small letters.
+    `body` is what was sent; it came in `received_bytes` bytes, which are fewer where it was compressed, and
+    `body_sha256` is of those. `headers` are those that say how the body is to be read, by their names in small letters.
     """
 
     caller: Caller
@@ -28,13 +28,9 @@ class Call:
     body: bytes
     body_sha256: str
     received: datetime
-    compressed: int | None = None
+    received_bytes: int
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def body_bytes(self) -> int:
         return len(self.body)
-
-    @property
-    def received_bytes(self) -> int:
-        return len(self.body) if self.compressed is None else self.compressed

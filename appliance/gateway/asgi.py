@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from starlette.types import Message, Receive, Scope, Send
 
-from appliance.errors import BadRequest, BodyTooLarge
+from appliance.errors import BodyTooLarge
+from appliance.gateway.content_coding import Coding, Overflow, coding_of, decoded
 
 
 class ClientGone(Exception):
@@ -19,24 +20,29 @@ Header = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request's body as it was received, and the hex SHA-256 of it."""
+    """A request's body: its content, and of the bytes as they were received the hex SHA-256 and the number."""
 
     content: bytes
     sha256: str
+    size: int
+
+
+TINY_BYTES = 512
+"""Up to here a compressed body is decoded at once: it cannot become more than half a megabyte."""
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> Body:
-    """The request's body, at most `limit` bytes, hashed as it comes: a large one at once would hold others up.
+    """The request's body, hashed as it comes: a large one at once would hold others up.
+
+    At most `limit` bytes, both as it comes and after decoding.
 
     Raises:
-        BodyTooLarge: as soon as the limit is known to be passed; the rest is not read.
-        BadRequest: the body is compressed.
+        BodyTooLarge: as soon as the limit is known to be passed; the rest is not read, or not decoded.
+        BadRequest: the body is compressed in a way that we do not know, or wrongly.
         ClientGone: the client left before the end of its body.
     """
-    headers = dict(scope["headers"])
-    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
-        raise BadRequest("Compressed request bodies are not supported.", advice="Send the body as plain JSON.")
-    announced = headers.get(b"content-length", b"0")
+    coding = coding_of(scope["headers"])
+    announced = dict(scope["headers"]).get(b"content-length", b"0")
     if announced.isdigit() and int(announced) > limit:
         raise _too_large(limit)
     chunks: list[bytes] = []
@@ -53,12 +59,23 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> Body:
         if size > limit:
             raise _too_large(limit)
         if not message.get("more_body", False):
-            return Body(b"".join(chunks), digest.hexdigest())
+            break
+    content = b"".join(chunks) if coding == "identity" else await _decoded(chunks, coding, limit, size)
+    return Body(content, digest.hexdigest(), size)
 
 
-def _too_large(limit: int) -> BodyTooLarge:
+async def _decoded(chunks: Sequence[bytes], coding: Coding, limit: int, size: int) -> bytes:
+    try:
+        if size <= TINY_BYTES:
+            return decoded(chunks, coding, limit)
+        return await asyncio.to_thread(decoded, chunks, coding, limit)
+    except Overflow:
+        raise _too_large(limit, "decoded ") from None
+
+
+def _too_large(limit: int, which: str = "") -> BodyTooLarge:
     return BodyTooLarge(
-        f"The request body is larger than {limit // 1024 // 1024} MB.",
+        f"The {which}request body is larger than {limit // 1024 // 1024} MB.",
         advice="Shorten it, or ask the administrator to raise [gateway] max_body_mb.",
     )
 

@@ -91,6 +91,7 @@ class Calling:
             body=body.content,
             body_sha256=body.sha256,
             received=received,
+            received_bytes=body.size,
             headers=self._door.headers(scope),
         )
         with desk.drain.call() as stopping:

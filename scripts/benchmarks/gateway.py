@@ -166,7 +166,7 @@ async def _stages(inside: Box, figures: dict[str, float]) -> None:
     asked = request.parse(BODY)
     digest_of_body = hashlib.sha256(BODY).hexdigest()
     now = datetime.now(UTC)
-    call = Call(caller, "/v1/chat/completions", asked.model, False, asked.chat, BODY, digest_of_body, now)
+    call = Call(caller, "/v1/chat/completions", asked.model, False, asked.chat, BODY, digest_of_body, now, len(BODY))
 
     async def http() -> None:
         await inside.http.get("/healthz")

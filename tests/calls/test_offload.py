@@ -11,7 +11,7 @@ CHAT = Chat((Message("user"),))
 
 def call(body_bytes: int, chat: Chat = CHAT) -> Call:
     body = b"x" * body_bytes
-    return Call(cast("Any", None), "/v1/chat/completions", "", False, chat, body, "", datetime.now(UTC))
+    return Call(cast("Any", None), "/v1/chat/completions", "", False, chat, body, "", datetime.now(UTC), len(body))
 
 
 async def test_only_a_large_body_and_one_with_tools_leave_the_event_loop():

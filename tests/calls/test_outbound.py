@@ -18,7 +18,9 @@ SAID = '{"model": "m",  "messages":[{"role":"user","content":"to jane@example.or
 async def outbound(body: str, mode: Any = "standard") -> Outbound:
     shield = LiveShield(b"k" * 32, country="FR", random=bytes)
     await shield.use(mode)
-    call = Call(cast("Any", None), "/v1/chat/completions", "m", False, Chat(()), body.encode(), "", datetime.now(UTC))
+    call = Call(
+        cast("Any", None), "/v1/chat/completions", "m", False, Chat(()), body.encode(), "", datetime.now(UTC), 0
+    )
     return Outbound(call, shield.now, lambda name: f"<{len(name)}>")
 
 

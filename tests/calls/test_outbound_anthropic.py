@@ -36,7 +36,7 @@ def end_user(name: str) -> str:
 
 def outbound(body: str, shield: LiveShield) -> Outbound:
     request.parse(body.encode())  # what is refused leaves nowhere
-    call = Call(cast("Any", None), "/v1/messages", "m", False, Chat(()), body.encode(), "", datetime.now(UTC))
+    call = Call(cast("Any", None), "/v1/messages", "m", False, Chat(()), body.encode(), "", datetime.now(UTC), 0)
     return Outbound(call, shield.now, end_user)
 
 

@@ -14,14 +14,14 @@ MACHINE = Machine("node", "box", "http://10.0.0.2:1", "open", "ollama/0.32.15", 
 CALLER = Caller(
     2, "key_x", "k", 3, "ws_x", "w", 4, "usr_x", "u", frozenset({"engine"}), False, None, None, 0, None, None
 )
-CALL = Call(CALLER, "/v1/chat/completions", "gpt-4o", True, Chat((Message("user", "Hi"),)), "0" * 64, 9, NOW)
+CALL = Call(CALLER, "/v1/chat/completions", "gpt-4o", True, Chat((Message("user", "Hi"),)), b"{}", "0" * 64, NOW, 9)
 INTENT = Intent(
     "prf_x",
     "ws_x",
     "key_x",
     Gateway("1", "none", "0" * 64),
     NOW,
-    Request(CALL.endpoint, CALL.model, CALL.body_sha256, CALL.body_bytes, CALL.stream),
+    Request(CALL.endpoint, CALL.model, CALL.body_sha256, CALL.received_bytes, CALL.stream),
     {"kind": "auto"},
     Pii("standard"),
 )

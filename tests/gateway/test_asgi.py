@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import hashlib
 from typing import Any
 
@@ -6,6 +7,8 @@ import pytest
 
 from appliance.errors import BadRequest, BodyTooLarge
 from appliance.gateway.asgi import Body, ClientGone, Reply, read_body
+
+MB = 1024 * 1024
 
 
 def receiver(*messages: dict[str, Any]):
@@ -27,7 +30,7 @@ def part(body: bytes, more: bool = False) -> dict[str, Any]:
 
 async def test_a_body_in_pieces():
     receive = receiver(part(b"ab", more=True), part(b"", more=True), part(b"c"))
-    assert await read_body(scope(), receive, 3) == Body(b"abc", hashlib.sha256(b"abc").hexdigest())
+    assert await read_body(scope(), receive, 3) == Body(b"abc", hashlib.sha256(b"abc").hexdigest(), 3)
 
 
 async def test_the_limit_counts_what_came_not_what_was_announced():
@@ -47,10 +50,48 @@ async def test_a_client_that_leaves_while_it_sends():
         await read_body(scope(), receiver(part(b"a", more=True), {"type": "http.disconnect"}), 3)
 
 
-async def test_a_compressed_body_is_refused_not_misread():
-    with pytest.raises(BadRequest, match="plain JSON"):
-        await read_body(scope(content_encoding="gzip"), receiver(part(b"a")), 3)
-    assert (await read_body(scope(content_encoding="identity"), receiver(part(b"a")), 3)).content == b"a"
+async def test_a_compressed_body_is_decoded_and_its_hash_is_of_what_came():
+    content = b"abc" * 1000
+    received = gzip.compress(content)
+    receive = receiver(part(received[:5], more=True), part(received[5:]))
+    body = await read_body(scope(content_encoding="gzip"), receive, 3000)
+    assert body == Body(content, hashlib.sha256(received).hexdigest(), len(received))
+
+
+@pytest.mark.parametrize("name", ["", "identity", "IDENTITY "])
+async def test_a_coding_that_is_none(name: str):
+    assert (await read_body(scope(content_encoding=name), receiver(part(b"a")), 3)).content == b"a"
+
+
+async def test_a_coding_that_we_do_not_know_is_refused_before_anything_is_read():
+    with pytest.raises(BadRequest, match="with gzip or deflate, or send it plain"):
+        await read_body(scope(content_encoding="br"), receiver(), 3)
+
+
+async def test_the_limit_holds_for_what_comes_and_for_what_it_becomes():
+    received = gzip.compress(b"a" * 1001)
+    with pytest.raises(BodyTooLarge, match=r"^The request body .* max_body_mb"):
+        await read_body(scope(content_encoding="gzip"), receiver(part(received)), len(received) - 1)
+    with pytest.raises(BodyTooLarge, match=r"^The decoded request body .* max_body_mb"):
+        await read_body(scope(content_encoding="gzip"), receiver(part(received)), 1000)
+    assert (await read_body(scope(content_encoding="gzip"), receiver(part(received)), 1001)).content == b"a" * 1001
+
+
+async def test_others_go_on_while_a_body_is_decoded():
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.ensure_future(others())
+    content = b"\0" * (32 * MB)
+    body = await read_body(scope(content_encoding="gzip"), receiver(part(gzip.compress(content))), 32 * MB)
+    beside.cancel()
+    assert body.content == content
+    assert turns > 10
 
 
 async def test_a_reply_knows_the_hash_of_what_it_sent_and_of_what_it_would():
