@@ -210,8 +210,8 @@ class Http2:
             elif event.stream_id not in left:  # else it is not worth an app; CVE-2023-44487
                 await self._open(event)
         self._work.set()  # a window may have opened
-        await self._flush()
         await self._settle()
+        await self._flush()
 
     async def _happened(self, event: WireEvent) -> None:
         if isinstance(event, DataReceived):

@@ -124,16 +124,15 @@ class _Connection(TCPServer):
         super().__init__(no_app_yet, asyncio.get_running_loop(), config, context, {}, reader, writer)
         self._app_for = app_for
         self._http2 = http2
-        self._spoken: _Spoken | None = None
+        self._idle = True
 
     async def run(self) -> None:
         try:
             app = ASGIWrapper(cast(ASGIFramework, await self._app_for(self.writer.get_extra_info("socket"))))
             async with _Apps(self.loop) as group:
                 self._task_group = group
-                self._spoken = _Spoken(self._parts(app, group), self.writer, http2=self._http2)
-                self.protocol = cast(ProtocolWrapper, self._spoken)
-                await self._spoken.initiate()
+                self.protocol = cast(ProtocolWrapper, _Spoken(self._parts(app, group), self.writer, http2=self._http2))
+                await self.protocol.initiate()
                 await self.protocol_send(Updated(idle=True))
                 await self._read_data()
         except OSError:
@@ -153,18 +152,20 @@ class _Connection(TCPServer):
         await self.idle_task.stop()
 
     async def protocol_send(self, event: Event) -> None:
-        # Idle after the client's last word: no further request can come.
-        over = isinstance(event, Updated) and event.idle and self.reader.at_eof()
         if isinstance(event, RawData):
             with self._aborted_after(WRITE_SECONDS):
                 await super().protocol_send(event)
-        else:
-            await super().protocol_send(Closed() if over else event)
+            return
+        if isinstance(event, Updated):
+            self._idle = event.idle
+            if event.idle and self.reader.at_eof():  # the client has said its last: no further request can come
+                event = Closed()
+        await super().protocol_send(event)
 
     async def _initiate_server_close(self) -> None:
-        if self._spoken is not None:
-            await self._spoken.farewell()
-        await self.protocol.handle(Closed())
+        if not self._idle:
+            return  # a request has come since
+        await cast(_Spoken, self.protocol).farewell()
         # Not `_close`, which waits for the end of the idle task, while that may wait for us.
         with self._aborted_after(CLOSE_SECONDS), contextlib.suppress(OSError):
             self.writer.close()
@@ -207,6 +208,7 @@ class _Spoken:
 
     def __init__(self, parts: _Parts, writer: asyncio.StreamWriter, *, http2: bool) -> None:
         self._parts = parts
+        self._over = False
         tls = writer.get_extra_info("ssl_object")
         settled = tls is not None and tls.selected_alpn_protocol() == "h2"
         self._protocol = Http2(*parts) if settled else _Http1(*parts)
@@ -217,6 +219,8 @@ class _Spoken:
         await self._protocol.initiate()
 
     async def handle(self, event: Event) -> None:
+        if self._over and isinstance(event, RawData):
+            return
         try:
             await self._protocol.handle(event)
         except H2ProtocolAssumedError as error:
@@ -225,8 +229,11 @@ class _Spoken:
             await self._protocol.handle(RawData(error.data))
 
     async def farewell(self) -> None:
+        """No request is begun any more, not even one that is here already: nobody would get its answer."""
+        self._over = True
         if isinstance(self._protocol, Http2):
             await self._protocol.farewell()
+        await self._protocol.handle(Closed())
 
 
 class _Http1(H11Protocol):

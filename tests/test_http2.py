@@ -27,7 +27,7 @@ from hyperframe.frame import ContinuationFrame, GoAwayFrame, HeadersFrame, Prior
 
 from appliance.gateway.asgi import ClientGone, Reply
 from appliance.http2 import HEADER_BYTES, RUNNING, STREAMS, WINDOW_BYTES
-from appliance.listener import Listener, same_app
+from appliance.listener import Listener, _Connection, same_app
 from tests.http2_client import http2_client
 from tests.waiting import until
 
@@ -375,6 +375,24 @@ async def test_a_connection_with_a_stream_is_not_idle(apps: Apps):
         await asyncio.sleep(0.2)  # longer than an idle connection is kept
         apps.go.set()
         assert await client.end_of(stream) == b"begun"
+        await client.is_closed()
+
+
+async def test_a_request_that_comes_as_its_connection_times_out_is_answered(
+    apps: Apps, monkeypatch: pytest.MonkeyPatch
+):
+    close = _Connection._initiate_server_close
+
+    async def at_the_same_time(connection: _Connection) -> None:
+        if not apps.asked:
+            client.ask("/slow")
+            await until(lambda: apps.asked == 1)
+        await close(connection)
+        apps.go.set()
+
+    monkeypatch.setattr(_Connection, "_initiate_server_close", at_the_same_time)
+    async with listener(apps, 0.05) as (address, _), http2_client(address) as client:
+        assert await client.end_of(1) == b"begun"
         await client.is_closed()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from appliance.listener import Listener, same_app
+from appliance.listener import Listener, _Connection, same_app
 from tests.waiting import until
 
 OPEN_FILES = Path("/proc/self/fd")
@@ -189,11 +189,13 @@ async def test_a_client_that_takes_nothing_does_not_hold_up_the_end(monkeypatch:
     writer.transport.abort()
 
 
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="the system does not show open files")
 async def test_a_closed_connection_waits_only_so_long_for_its_client(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("appliance.listener.CLOSE_SECONDS", 0.05)
-    before = open_files()
+    go = asyncio.Event()
 
     async def impatient(scope: Any, receive: Any, send: Any) -> None:
+        await go.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.05):
@@ -201,9 +203,41 @@ async def test_a_closed_connection_waits_only_so_long_for_its_client(monkeypatch
 
     sock = bound()
     listener = await Listener.open(sock, same_app(impatient), keep_alive_seconds=5)
+    before = open_files()
     _, writer = await asyncio.open_connection(*sock.getsockname()[:2])
     writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-    await until(lambda: open_files() > before + 2)
-    await until(lambda: open_files() <= before + 2)  # what listens, and the client's own end
+    await until(lambda: open_files() == before + 2)
+    go.set()
+    await until(lambda: open_files() == before + 1)  # the client's own end
     writer.transport.abort()
+    await listener.close()
+
+
+async def test_a_request_that_comes_as_its_connection_times_out_is_answered(monkeypatch: pytest.MonkeyPatch):
+    asked = 0
+    go = asyncio.Event()
+
+    async def second_waits(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            await go.wait()
+        await hello(scope, receive, send)
+
+    close = _Connection._initiate_server_close
+
+    async def at_the_same_time(connection: _Connection) -> None:
+        if asked == 1:
+            writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            await until(lambda: asked == 2)
+        await close(connection)
+        go.set()
+
+    monkeypatch.setattr(_Connection, "_initiate_server_close", at_the_same_time)
+    sock = bound()
+    listener = await Listener.open(sock, same_app(second_waits), keep_alive_seconds=0.05)
+    reader, writer = await ask(sock)
+    assert (await asyncio.wait_for(reader.read(), 5)).endswith(b"hello")
+    writer.close()
+    await writer.wait_closed()
     await listener.close()
