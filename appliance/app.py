@@ -27,6 +27,7 @@ from appliance.calls.local import LocalLane
 from appliance.calls.pipeline import Parts, Pipeline
 from appliance.calls.policy import LOCAL_PROVIDER, Policy, active_provider, full_model
 from appliance.calls.recovery import close_open_calls
+from appliance.calls.signed_thoughts import SignedThoughts
 from appliance.cluster.contexts import Contexts
 from appliance.cluster.health import OllamaProber
 from appliance.cluster.machine import Machine, at_url
@@ -145,6 +146,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                     lane=ExternalLane(outside, timeouts),
                     endpoints=endpoints,
                     end_user_key=sealer.derived("end users"),
+                    thoughts=SignedThoughts(secrets.token_bytes(32)),
                     monotonic=time.monotonic,
                     new_call_id=lambda: ids.new("call"),
                 ),

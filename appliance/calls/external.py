@@ -20,6 +20,7 @@ from appliance.calls.policy import Policy
 from appliance.calls.record import Course
 from appliance.calls.restoring import restored
 from appliance.calls.routing import Candidate
+from appliance.calls.signed_thoughts import SignedThoughts
 from appliance.dialects.anthropic import body as anthropic
 from appliance.dialects.anthropic import upstream as anthropic_upstream
 from appliance.dialects.chat import DialectError, Event
@@ -30,7 +31,6 @@ from appliance.errors import BadRequest, ConfigError, ProviderNotAllowed, StateE
 from appliance.lanes.endpoint import Endpoint, Kind, endpoint
 from appliance.lanes.external import ExternalLane
 from appliance.proofs.certificate import Pii
-from appliance.shield.vault import Vault
 from appliance.store import providers
 from appliance.store.sealing import Sealer
 
@@ -69,6 +69,7 @@ class ExternalLanes:
     lane: ExternalLane
     endpoints: Endpoints
     end_user_key: bytes = field(repr=False)
+    thoughts: SignedThoughts
     monotonic: Callable[[], float]
     new_call_id: Callable[[], str]
 
@@ -105,7 +106,7 @@ class ExternalRun:
             raise ProviderNotAllowed(f"The provider {self._provider.name} was removed.", advice="Try again.")
         body, masked = await self._outbound.leaving()
         self._check_scannable()
-        outgoing = await offloaded(self._call, lambda: self._outgoing(body, masked.vault))
+        outgoing = await offloaded(self._call, lambda: self._outgoing(body))
         course = self._course
         pii = Pii(self._policy.shield_mode, masked.vault.count, masked.vault.categories)
         events = self._parts.lane.chat(
@@ -118,6 +119,8 @@ class ExternalRun:
         depth = 0 if self._call.chat.format is None else 1
         # What its provider may sign has to come back to it as it was.
         signed = self._same and self._entry.dialect == "anthropic"
+        if signed:
+            events = self._parts.thoughts.noted(events)
         restoring = restored(self._counted(events), masked.vault, depth=depth, thoughts=not signed)
         async with aclosing(restoring) as answer:
             async for event in answer:
@@ -141,19 +144,24 @@ class ExternalRun:
                 param="messages",
             )
 
-    def _outgoing(self, body: str, vault: Vault) -> Outgoing:
+    def _outgoing(self, body: str) -> Outgoing:
         """The attempt in the provider's dialect: the caller's own body where it is the same."""
         try:
-            return self._own(body, vault) if self._same else self._translated(body)
+            return self._own(body) if self._same else self._translated(body)
         except DialectError as error:
             raise BadRequest(error.message, param=error.param) from None
 
-    def _own(self, body: str, vault: Vault) -> Outgoing:
+    def _own(self, body: str) -> Outgoing:
         model, end_user, new_id = self._model, self._parts.end_user, self._parts.new_call_id
         if self._entry.dialect == "openai":
             return openai.forwarded(body, model=model, end_user=end_user, new_id=new_id)
         return anthropic_upstream.forwarded(
-            body, model=model, given=self._call.headers, end_user=end_user, is_foreign=vault.occurs_in, new_id=new_id
+            body,
+            model=model,
+            given=self._call.headers,
+            end_user=end_user,
+            is_foreign=self._outbound.is_foreign,
+            new_id=new_id,
         )
 
     def _translated(self, body: str) -> Outgoing:

@@ -152,7 +152,8 @@ class Exchange:
         prompt = await offloaded(self._call, lambda: measure(self._call.chat))
         self._course.estimate = prompt.tokens
         decision = decide(self._policy, self._address, prompt, prices=parts.prices)
-        outbound = Outbound(self._call, self._shielding, parts.external.end_user)
+        outside = parts.external
+        outbound = Outbound(self._call, self._shielding, outside.end_user, outside.thoughts.knows)
         while True:
             self._course.decision = decision
             if decision.must_scan:

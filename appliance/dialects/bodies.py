@@ -5,7 +5,7 @@ not text").
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from appliance.dialects.jsontext import IsDocument, IsText, Path
@@ -37,13 +37,15 @@ _NOTHING_ELSE = re.compile(r"(?:data:[\w/+.;=-]{0,200};base64,)?[A-Za-z0-9+/_\-\
 class Structure:
     """What the strings of one body are: text that the shield reads, the name of an end user, or what nobody can read.
 
-    `is_document` is None where no value is a document of its own.
+    `is_document` is None where no value is a document of its own. `signed` are the thoughts in it that are to go back
+    to whoever signed them, and that are therefore no text, each with its signature.
     """
 
     is_text: IsText
     is_end_user: Callable[[Path], bool]
     is_unscannable: IsText
     is_document: IsDocument | None = None
+    signed: Sequence[tuple[str, str]] = ()
 
 
 def place_of(path: Path) -> tuple[str, ...]:

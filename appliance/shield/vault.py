@@ -16,9 +16,6 @@ from appliance.shield.tokens import LONGEST_SUFFIX, SHORTEST_SUFFIX, suffix, tok
 Identity = tuple[Category, str]
 """A value: its category, and what `normalised` gives for all of its spellings."""
 
-TELLING = 6
-"""Characters of a value from which on it stands nowhere by chance."""
-
 _BACKSLASHES = 4
 """What a caller writes is taken for a token with so many before a sign too, so that none of ours is like it."""
 _BRACKETS = frozenset("[\\%")
@@ -79,10 +76,6 @@ class Vault:
     def has(self, name: str) -> bool:
         """Whether there are tokens of a category, or of a year, that is given as in `alone`."""
         return name in self._by_name
-
-    def occurs_in(self, text: str) -> bool:
-        """Whether a text holds one of the values as it was written, short ones aside: those stand anywhere."""
-        return any(len(value) >= TELLING and value in text for value in self._values.values())
 
     def permits(self, address: str, core: str, depth: int) -> bool:
         """Whether the token may be restored at the end of this address: see `addresses`."""

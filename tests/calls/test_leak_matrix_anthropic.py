@@ -186,6 +186,39 @@ class TestForwarding:
             assert last_body(double)["messages"][1]["content"][0] == thought
             assert mail.encode() not in received(double)
 
+    async def test_what_its_provider_made_up_in_a_thought_goes_back_as_it_was(self, tmp_path: Path):
+        # A sample address in the thoughts of a model is nobody's, and to leave it out would break a loop of calls.
+        opened = {"type": "thinking", "thinking": "", "signature": ""}
+        deltas = [
+            {"type": "thinking_delta", "thinking": "Say to bob@example.net."},
+            {"type": "signature_delta", "signature": SIGNATURE},
+        ]
+        async with outside(tmp_path / "state", "anthropic", mode="cloud") as (gateway, double):
+            double.default = upstream.says(start(), *block(0, opened, deltas), end())  # type: ignore[assignment]
+            content = (await post(gateway, {"messages": [HI]})).json()["content"]
+            turns = [HI, {"role": "assistant", "content": content}, HI]
+            assert (await post(gateway, {"messages": turns})).status_code == 200
+            assert last_body(double)["messages"][1]["content"] == content
+
+    @pytest.mark.parametrize(
+        ("said", "thought"),
+        [
+            ("Write to jane.roe@example.org.", "She is Jane.Roe@Example.org."),
+            ("Patient : Jean Dupont, stable.", "Monsieur Dupont is stable."),
+            ("Call 06 12 34 56 78.", "It is 0612345678."),
+            ("Hi", "It is bob@example.net."),
+        ],
+    )
+    async def test_a_thought_from_elsewhere_that_knows_somebody_does_not_leave(
+        self, tmp_path: Path, said: str, thought: str
+    ):
+        signed = {"type": "thinking", "thinking": thought, "signature": SIGNATURE}
+        turns = [{"role": "user", "content": said}, {"role": "assistant", "content": [signed, text("I did.")]}, HI]
+        async with outside(tmp_path / "state", "anthropic", mode="cloud") as (gateway, double):
+            assert (await post(gateway, {"messages": turns})).status_code == 200
+            assert last_body(double)["messages"][1]["content"] == [text("I did.")]
+            assert thought.encode() not in received(double)
+
     async def test_a_thought_that_repeats_what_is_masked_was_never_its_provider_s(self, tmp_path: Path):
         mail = "jane.roe@example.org"
         thought = {"type": "thinking", "thinking": f"She is {mail}.", "signature": SIGNATURE}

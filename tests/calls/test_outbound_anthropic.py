@@ -37,7 +37,7 @@ def end_user(name: str) -> str:
 def outbound(body: str, shield: LiveShield) -> Outbound:
     request.parse(body.encode())  # what is refused leaves nowhere
     call = Call(cast("Any", None), "/v1/messages", "m", False, Chat(()), body.encode(), "", datetime.now(UTC), 0)
-    return Outbound(call, shield.now, end_user)
+    return Outbound(call, shield.now, end_user, lambda *_: False)
 
 
 async def leaving(body: object, mode: Mode = "standard") -> tuple[str, Outbound]:
@@ -46,9 +46,9 @@ async def leaving(body: object, mode: Mode = "standard") -> tuple[str, Outbound]
     await shield.use(mode)
     one = outbound(body if isinstance(body, str) else json.dumps(body), shield)
     await one.scan()
-    masked, told = await one.leaving()
+    masked, _ = await one.leaving()
     outgoing = forwarded(
-        masked, model="claude-y", given={}, end_user=end_user, is_foreign=told.vault.occurs_in, new_id=lambda: "t"
+        masked, model="claude-y", given={}, end_user=end_user, is_foreign=one.is_foreign, new_id=lambda: "t"
     )
     return outgoing.body.decode(), one
 
@@ -88,9 +88,6 @@ POSITIONS: dict[str, Any] = {
     "tier": lambda value: call(service_tier=value),
     "unknown member": lambda value: call(tomorrow={"deep": [[value]]}),
     "name of an unknown member": lambda value: call(**{value: 1}),
-    "address of a server": lambda value: call(mcp_servers=[{"type": "url", "url": f"https://h/{value}", "name": "n"}]),
-    "name of a server": lambda value: call(mcp_servers=[{"type": value, "name": value}]),
-    "key of a server": lambda value: call(mcp_servers=[{"authorization_token": value}]),
     "cache mark": lambda value: call(cache_control={"type": value, "ttl": value}),
     "cache mark of a block": lambda value: user({"type": "text", "text": "x", "cache_control": {"type": value}}),
     "name of a tool": lambda value: call(tools=[{"name": value, "input_schema": {}}]),

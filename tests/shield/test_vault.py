@@ -63,31 +63,6 @@ class TestVault:
             assert not vault.permits("//", "date1985abcdefgh", depth)
             assert not vault.permits("https://evil.example/?q=", "emailk3j2h4m5", depth)
 
-    @pytest.mark.parametrize(
-        ("text", "occurs"),
-        [
-            ("jane@example.org", True),
-            ("She is jane@example.org.", True),
-            ("xjane@example.orgx", True),
-            ("born 12/05/1985\n", True),
-            ("", False),
-            ("jane@example", False),
-            ("[EMAIL_k3j2h4m5]", False),
-            ("bob@example.net 12/05", False),
-        ],
-    )
-    def test_a_value_occurs_in_a_text_as_it_was_written(self, text: str, occurs: bool):
-        assert Vault(TWO).occurs_in(text) is occurs
-
-    @pytest.mark.parametrize(("value", "tells"), [("97", False), ("75002", False), ("Dupont", True), ("Durand", True)])
-    def test_a_short_value_stands_anywhere_and_tells_nothing(self, value: str, tells: bool):
-        assert Vault({"[NAME_k3j2h4m5]": value}).occurs_in(f"It is {value}.") is tells
-        # What is told of it says nothing of the others.
-        assert Vault({**TWO, "[NAME_k3j2h4m5]": value}).occurs_in("jane@example.org")
-
-    def test_nothing_occurs_where_nothing_was_masked(self):
-        assert not Vault({}).occurs_in("jane@example.org")
-
 
 class TestMint:
     def test_a_value_has_the_shortest_token_that_is_its_own(self):

@@ -40,7 +40,7 @@ def _chat(fields: Fields) -> Chat:
     gaps = Gaps()
     first, turns = messages.system(fields, gaps), messages.turns(fields, gaps)
     tooling = wishes.tooling(fields, gaps)
-    wishes.refuse_servers(fields, gaps)
+    wishes.refuse_servers(fields)
     chat = Chat(
         (*first, *turns),
         wishes.sampling(fields),

@@ -2,9 +2,9 @@
 be read.
 
 Everything else that a body holds is text, names and ids and fields that nobody knows included, so that nothing leaves
-unread. The one exception: thoughts that the provider has signed came from it, which saw no value of ours, and return to
-it byte for byte, since it checks its signature. Source: shield.md ("What is scanned"); gateway.md ("Sensitive data that
-is not text"); the types of PyPI `anthropic` 2.14.0.
+unread. The one exception: thoughts that the provider has signed return to it byte for byte, since it checks its
+signature; they are told apart, and whether one really came from there is for others to say. Source: shield.md ("What is
+scanned"); gateway.md ("Sensitive data that is not text"); the types of PyPI `anthropic` 2.14.0.
 """
 
 import re
@@ -62,11 +62,15 @@ def structure(body: str) -> Structure:
     """Of this body, a valid JSON object: blocks say what their strings are."""
     signed: set[tuple[Path, str]] = set()
     encoded: set[tuple[Path, str]] = set()
+    thoughts: list[tuple[str, str]] = []
     for path, block in _blocks(cast("object", orjson.loads(body)), ()):
         if block.get("type") == "base64" and isinstance(block.get("data"), str):
             encoded.add(((*path, "data"), str(block["data"])))
         if len(path) == 4 and place_of(path) == ("messages", "content"):
-            signed |= {((*path, name), text) for name, text in _signed(block)}
+            given = dict(_signed(block))
+            signed |= {((*path, name), text) for name, text in given.items()}
+            if "thinking" in given:
+                thoughts.append((given["thinking"], given["signature"]))
 
     def is_text(path: Path, text: str) -> bool:
         """An empty string says nothing."""
@@ -81,7 +85,7 @@ def structure(body: str) -> Structure:
     def is_unscannable(path: Path, text: str) -> bool:
         return ((path, text) in encoded and _BASE64.fullmatch(text) is not None) or is_file(text)
 
-    return Structure(is_text, _is_end_user, is_unscannable, _is_document)
+    return Structure(is_text, _is_end_user, is_unscannable, _is_document, thoughts)
 
 
 def is_signed(block: Mapping[str, object]) -> bool:

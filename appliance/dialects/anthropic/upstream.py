@@ -22,11 +22,12 @@ from appliance.dialects.upstream import Outgoing
 _VERSION = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 
 _BETAS = (
-    "advanced-tool-use", "claude-code", "context-1m", "context-management", "dynamic-filtering", "effort",
-    "extended-cache-ttl", "fine-grained-tool-streaming", "fast-mode", "interleaved-thinking", "max-tokens-3-5-sonnet",
-    "mid-conversation-system", "mid-conversation-system-clear-at", "mid-conversation-tool-changes",
-    "model-context-window-exceeded", "output-128k", "pdfs", "prompt-caching", "prompt-caching-scope",
-    "redact-thinking", "search-results", "structured-outputs", "task-budgets",
+    "advanced-tool-use", "cache-diagnosis", "claude-code", "context-1m", "context-management", "dynamic-filtering",
+    "effort", "extended-cache-ttl", "fast-mode", "fine-grained-tool-streaming", "inline-tools",
+    "interleaved-thinking", "max-tokens-3-5-sonnet", "mid-conversation-output-config", "mid-conversation-system",
+    "mid-conversation-system-clear-at", "mid-conversation-tool-changes", "model-context-window-exceeded",
+    "output-128k", "pdfs", "prompt-caching", "prompt-caching-scope", "redact-thinking", "search-results",
+    "structured-outputs", "task-budgets", "thinking-binding-controls", "thinking-display-updates",
     "thinking-token-count", "token-counting", "token-efficient-tools", "tool-examples", "tool-search-tool",
 )  # fmt: skip
 _BETA = re.compile(rf"(?:{'|'.join(map(re.escape, _BETAS))})-20\d\d(-?)[01]\d\1[0-3]\d")
@@ -58,7 +59,7 @@ def forwarded(
     of the end user, replaced by what `end_user` makes of it, and thoughts that the provider has not signed, which it
     takes no call with.
 
-    A signed thought of which `is_foreign` is true goes too: this installation never sent its provider what it holds.
+    A signed thought of which `is_foreign` is true goes too: it did not come from this provider.
     `given` are the request's headers, `new_id` makes the ids of tool calls.
     """
     fields = cast("dict[str, object]", orjson.loads(body))

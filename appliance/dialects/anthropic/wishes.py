@@ -132,7 +132,9 @@ def sampling(fields: Fields) -> Sampling:
     )
 
 
-def refuse_servers(fields: Fields, gaps: Gaps) -> None:
-    """Notes the servers that the provider itself would call for tools."""
+def refuse_servers(fields: Fields) -> None:
+    """Raises DialectError for servers that the provider itself would call: what they are told nobody here sees, and
+    their keys would leave."""
     if fields.items("mcp_servers"):
-        gaps.note(fields.param("mcp_servers"), "a list of servers", "are not called by the models this call goes to")
+        param = fields.param("mcp_servers")
+        raise DialectError(f"`{param}`: no servers are called for tools: let the client call them.", param)

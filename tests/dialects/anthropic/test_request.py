@@ -142,7 +142,6 @@ class TestWhatOnlyThisDialectSays:
     @pytest.mark.parametrize(
         ("fields", "param"),
         [
-            ({"mcp_servers": [{"type": "url", "url": "https://mcp.example", "name": "n"}]}, "mcp_servers"),
             ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0]"),
             ({"messages": [{"role": "user", "content": [{"type": "container_upload"}]}]}, "messages[0].content[0]"),
         ],
@@ -157,7 +156,7 @@ class TestWhatOnlyThisDialectSays:
     def test_of_several_the_first_is_named(self):
         turn = {"role": "user", "content": [{"type": "container_upload"}, {"type": "another"}]}
         tools = [{"type": "bash_20250124", "name": "bash"}]
-        unsaid = read(messages=[turn], tools=tools, mcp_servers=[{}]).chat.unsaid
+        unsaid = read(messages=[turn], tools=tools).chat.unsaid
         assert unsaid is not None
         assert unsaid.param == "messages[0].content[0]"
 

@@ -265,13 +265,11 @@ class TestSampling:
 class TestServers:
     @pytest.mark.parametrize("fields", [{}, {"mcp_servers": None}, {"mcp_servers": []}])
     def test_none(self, fields: Json):
-        gaps = Gaps()
-        refuse_servers(Fields(fields), gaps)
-        assert gaps.unsaid is None
+        refuse_servers(Fields(fields))
 
-    def test_they_are_noted_and_what_opens_them_is_not_told(self):
-        gaps = Gaps()
-        refuse_servers(Fields({"mcp_servers": [{"url": "https://mcp.example", "authorization_token": "secret"}]}), gaps)
-        assert gaps.unsaid is not None
-        assert gaps.unsaid.param == "mcp_servers"
-        assert "secret" not in gaps.unsaid.message
+    def test_they_are_refused_and_what_opens_them_is_not_told(self):
+        servers = [{"url": "https://mcp.example", "authorization_token": "secret"}]
+        with pytest.raises(DialectError) as refusal:
+            refuse_servers(Fields({"mcp_servers": servers}))
+        assert refusal.value.param == "mcp_servers"
+        assert "secret" not in refusal.value.message
