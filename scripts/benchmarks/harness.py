@@ -50,7 +50,7 @@ def tool(n: int) -> Json:
         f"argument_{name}": {"type": "string", "description": described(30, n)} for name in ("path", "text", "mode")
     }
     schema = {"type": "object", "properties": properties, "required": ["argument_path"], "additionalProperties": False}
-    return {"name": f"Tool{n}", "description": described(325, n), "input_schema": schema}
+    return {"name": f"Tool{n}", "description": described(350, n), "input_schema": schema}
 
 
 def turns(n: int) -> tuple[Json, Json]:
