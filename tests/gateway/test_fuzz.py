@@ -106,7 +106,8 @@ async def test_a_large_prompt_does_not_hold_other_calls_up(gateway: Box, name: s
             longest = max(longest, time.perf_counter() - began)
 
     gc.collect()
-    gc.freeze()  # what earlier tests left in this process would be gone through again each time, and is not the gateway's
+    # What earlier tests left in this process would be gone through again each time, and is not the gateway's.
+    gc.freeze()
     try:
         watching = asyncio.ensure_future(watch())
         answers: list[Any] = [await gateway.chat(large) for _ in range(5)]
