@@ -5,7 +5,8 @@ Source: shield.md ("Detection").
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 from appliance.shield import (
     ages,
@@ -15,6 +16,7 @@ from appliance.shield import (
     health_ids,
     ibans,
     ip_addresses,
+    joined_words,
     mac_addresses,
     phones,
     records,
@@ -25,13 +27,11 @@ from appliance.shield import (
 )
 from appliance.shield.categories import Mode
 from appliance.shield.finding import Finding
+from appliance.shield.joined_words import Rule
 from appliance.shield.known_values import KnownValues
 from appliance.shield.names import Names
 from appliance.shield.overlap import settle
 from appliance.shield.view import view_of
-
-Rule = Callable[[str], Iterable[Finding]]
-"""Finds the values of one kind, in any order. It reads a view's text, and need not care about overlaps."""
 
 _SIX_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,5}+[0-9]){5}")
 """What every number that the rules know has somewhere in it, and most prose has not: it is looked for once."""
@@ -50,7 +50,8 @@ class Detector:
         """What is personal in one text by itself, in order and apart; linear in its length."""
         view = view_of(text)
         rules = self._rules + self._number_rules if _SIX_DIGITS.search(view.text) else self._rules
-        found = settle(finding for rule in rules for finding in rule(view.text))
+        alone = (finding for rule in rules for finding in rule(view.text))
+        found = settle(chain(alone, joined_words.find(view.text, self._rules, self._number_rules)))
         if view.text is text:
             return tuple(found)
         return tuple(_placed(each, *view.original(each.start, each.end)) for each in found)

@@ -61,7 +61,12 @@ _NO_HOSTS = frozenset({
     "lst", "ini", "cfg", "conf", "po", "pot", "service", "socket", "timer", "target", "slice", "mount", "swap", "scope",
     "device",
 })  # fmt: skip
-"""Last labels of no domain: this machine, files (`user@2x.png`), units of systemd."""
+"""Last labels of no domain: this machine, files (`user@2x.png`, `jane@example.org.csv`), units of systemd. The address
+ends before them, if anything is left that can be one."""
+_BEFORE_SUFFIX = frozenset({
+    "min", "test", "spec", "bundle", "module", "config", "prod", "dev", "stories", "d", "dark", "light", "retina",
+})  # fmt: skip
+"""What programs put before the suffix of a file (`core@app.min.js`): with such a suffix, no domain either."""
 _OWN_FIELDS = frozenset({"self", "this", "cls"})
 
 
@@ -100,11 +105,14 @@ def _domain_end(found: re.Match[str]) -> int:
         return 0
     end = found.end(1)
     separators = [each.end() - each.start() for each in _DOT.finditer(found[1])]
+    of_file = False
     while len(labels) > 1:
         last = labels.pop()
         length = _last_label(last)
-        if length:
-            return 0 if last[:length].lower() in _NO_HOSTS else end - len(last) + length
+        name = last[:length].lower()
+        if length and name not in _NO_HOSTS:
+            return 0 if of_file and name in _BEFORE_SUFFIX else end - len(last) + length
+        of_file = of_file or bool(length)
         end -= len(last) + separators.pop()
     return 0
 
@@ -161,10 +169,12 @@ def _trimmed(text: str, start: int, at: int) -> int:
 def _code_after(text: str, end: int, *, emphasised: bool) -> bool:
     """Whether a call, a longer name, or the path of a copy between machines goes on after what looks like a domain."""
     after = text[end : end + 1]
+    last = text[max(0, end - 12) : end].rpartition(".")[2].lower()
     if after == "_":
-        return not emphasised and text[end + 1 : end + 2].isalnum()
+        # A name goes on with words (`mod.some_name`), the name of a file after an address also with a year.
+        goes_on = text[end + 1 : end + 2].isalnum()
+        return goes_on and not (emphasised or last in _COMMON or text[end + 1 : end + 3].isdecimal())
     if after == "(":
-        last = text[max(0, end - 12) : end].rpartition(".")[2].lower()
         return last not in _COMMON and len(last) != 2
     return after == ":" and bool(_PATH.match(text, end))
 

@@ -14,7 +14,8 @@ from appliance.shield.finding import Finding
 
 RULE = "found elsewhere in the call"
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
+"""In names of files an underscore parts words."""
 _FEWEST = 6
 """Letters and digits of a value that is looked for: a shorter one is written for other things too."""
 _MOST_WORDS = 8

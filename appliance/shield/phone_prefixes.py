@@ -25,7 +25,9 @@ def prefixed(text: str, start: int, stop: int, shapes: re.Pattern[str]) -> Findi
     plus = text[start] == "+"
     glued = glued_before(text, start)
     label = "" if plus and not glued and text[start + 1] != " " else label_before(text, start)[0]
-    if (glued and not label) or in_code(text, start) or (plus and text[start - 1 : start] == "+"):
+    if (glued and not (label or (plus and _after_word(text, start)))) or in_code(text, start):
+        return None
+    if plus and text[start - 1 : start] == "+":
         return None
     if plus and text[start + 1] == " " and not label:
         return None
@@ -39,6 +41,15 @@ def prefixed(text: str, start: int, stop: int, shapes: re.Pattern[str]) -> Findi
     if not (plus or label) and (not separated or row_before(text, start) or row_after(text, end, shapes)):
         return None
     return Finding(start, extended(text, end), "PHONE", "number with a calling code", label)
+
+
+def _after_word(text: str, start: int) -> bool:
+    """Whether a number that begins with a plus follows a word right away, as in names of files (`scan+33612345678.pdf`):
+    no variable (`x+1`), and no date, as in a version (`beta+20240105`)."""
+    return start > 1 and text[start - 2 : start].isalpha() and not _DATE.match(text, start + 1)
+
+
+_DATE = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[0-9]{2}){0,3}(?![0-9])")
 
 
 def _end(text: str, groups: list[tuple[int, int]], *, lenient: bool) -> int:

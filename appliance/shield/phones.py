@@ -50,7 +50,7 @@ def rule(country: str) -> Callable[[str], Iterator[Finding]]:
     in spellings that other numbers have too."""
     home = phone_shapes.home_pattern(country)
     shapes = re.compile(
-        rf"(?:(?<!\w)|(?<=\\[nrt])|(?=\+))(?:(?P<prefixed>{PREFIXED})|(?P<french>{phone_shapes.FRENCH}|{_BARE})"
+        rf"(?:(?<!\w)|(?<=\\[nrt])|(?<=[Tt][Ee][Ll])|(?<=[Ff][Aa][Xx])|(?=\+))(?:(?P<prefixed>{PREFIXED})|(?P<french>{phone_shapes.FRENCH}|{_BARE})"
         rf"|(?P<trunk>{phone_shapes.trunk_pattern()})|(?P<american>{phone_shapes.NORTH_AMERICAN})"
         + (rf"|(?P<home>{home}))" if home else ")")
     )

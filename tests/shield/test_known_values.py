@@ -15,6 +15,7 @@ def found(text: str, *values: str, category: str = "MRN", context: str = "MRN") 
 
 def test_where_it_stands_again():
     assert found("The file 8472913 is here: 8472913.", "8472913") == ["8472913", "8472913"]
+    assert found("scan_8472913_2.pdf", "8472913") == ["8472913"]
 
 
 @pytest.mark.parametrize("text", ["84729131", "x8472913", "847 2913", "847291", ""])
