@@ -10,7 +10,7 @@ from appliance.calls.call import Call
 from appliance.calls.entries import ENTRIES
 from appliance.calls.live_shield import Shielding
 from appliance.calls.offload import offloaded
-from appliance.dialects.bodies import is_encoded
+from appliance.dialects.bodies import is_encoded, reads_number
 from appliance.dialects.jsontext import JsonText, TooDeep
 from appliance.errors import UnscannableContent
 from appliance.shield.finding import Finding
@@ -69,7 +69,7 @@ class Outbound:
         body = self._call.body.decode()
         structure = ENTRIES[self._call.endpoint].structure(body)
         try:
-            document = JsonText.read(body, structure.is_text, structure.is_document)
+            document = JsonText.read(body, structure.is_text, structure.is_document, reads_number)
         except TooDeep:
             raise UnscannableContent(
                 "The call holds JSON inside of JSON to more levels than the shield reads.",

@@ -16,6 +16,9 @@ WORD = re.compile(r"[a-z_]{1,32}")
 NAME = re.compile(r"[A-Za-z_$][A-Za-z_$-]{0,63}")
 """A member's name as programmers write them; one with a digit, a dot or a space may be a value."""
 
+_SETTINGS: frozenset[Path] = frozenset({("seed",), ("random_seed",)})
+"""Numbers of a call that may be any and name nobody; as text, other settings are too short to be taken for a value."""
+
 _PEOPLE = frozenset({
     "user", "userid", "username", "enduser", "enduserid", "safetyidentifier", "promptcachekey", "sessionid",
     "customer", "customerid", "accountid", "clientid", "visitorid", "deviceid", "externalid",
@@ -46,6 +49,11 @@ class Structure:
     is_unscannable: IsText
     is_document: IsDocument | None = None
     signed: Sequence[tuple[str, str]] = ()
+
+
+def reads_number(path: Path) -> bool:
+    """Whether a number at this path of a body may be somebody's, and is read like text."""
+    return path not in _SETTINGS
 
 
 def place_of(path: Path) -> tuple[str, ...]:

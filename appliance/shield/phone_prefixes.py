@@ -44,7 +44,7 @@ def prefixed(text: str, start: int, stop: int, shapes: re.Pattern[str]) -> Findi
 
 
 def _after_word(text: str, start: int) -> bool:
-    """Whether a number that begins with a plus follows a word right away, as in names of files (`scan+33612345678.pdf`):
+    """Whether a number that begins with a plus follows a word right away, as in names of files (`scan+336…`):
     no variable (`x+1`), and no date, as in a version (`beta+20240105`)."""
     return start > 1 and text[start - 2 : start].isalpha() and not _DATE.match(text, start + 1)
 

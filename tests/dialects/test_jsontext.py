@@ -2,7 +2,9 @@
 
 import json
 import random
+import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -213,16 +215,87 @@ NUMBERS = '{"a": 33612345678,"b":[123456,12345,-1234567,1234567.5,0.1234567,1e-1
 def test_long_numbers_of_an_inner_document_are_texts_with_a_label():
     document = JsonText.read(json.dumps([NUMBERS]), everything)
     assert [each[1:] for each in document.leaves] == [
-        ("a", ""), ("33612345678", "a"), ("b", ""), ("123456", "b"), ("c", ""), ("999999", "c"),
+        ("a", ""), ("33612345678", "a"), ("b", ""), ("123456", "b"), ("1234567", "b"), ("1234567000", "b"), ("c", ""),
+        ("999999", "c"),
     ]  # fmt: skip
     assert json.loads(document.with_texts(document.texts)) == [NUMBERS]
     written = document.with_texts("[P]" if text == "33612345678" else text for text in document.texts)
     assert json.loads(written) == [NUMBERS.replace("33612345678", '"[P]"')]
 
 
-def test_numbers_of_the_document_itself_are_none():
-    source = '{"max_tokens": 1000000, "seed": 33612345678}'
-    assert list(JsonText.read(source, everything).texts) == ["max_tokens", "seed"]
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "33612345678", "-33612345678", "33612345678.0", "-33612345678.000", "3.3612345678E10", "3.3612345678e+10",
+        "0.33612345678e11", "336123456780e-1", "-0.33612345678E+0011",
+    ],
+)  # fmt: skip
+def test_a_number_is_the_digits_of_the_whole_number_that_it_is(literal: str):
+    quoted = JsonText.read(json.dumps([f'{{"tel":{literal}}}']), everything)
+    alone = JsonText.read(f'{{"tel":{literal} ,"n":1}}', lambda *_: False, reads_number=lambda _: True)
+    assert [each[1:] for each in quoted.leaves] == [("tel", ""), ("33612345678", "tel")]
+    assert [each[1:] for each in alone.leaves] == [("33612345678", "tel")]
+    assert alone.with_texts(alone.texts) == f'{{"tel":{literal} ,"n":1}}'
+    assert alone.with_texts(["[P]"]) == '{"tel":"[P]" ,"n":1}'
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "12345",
+        "-99999.0",
+        "1e4",
+        "33612345678.5",
+        "0.336123",
+        "1e-123456",
+        "1e123456",
+        "1e" + "9" * 30,
+        "0e10",
+        "1" * 41 + ".0",
+    ],
+)
+def test_what_names_nobody_is_no_text(literal: str):
+    assert list(JsonText.read(f"[{literal}]", everything, reads_number=lambda _: True).leaves) == []
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers())
+def test_any_number_is_read_as_the_whole_number_that_it_is(number: float):
+    literal = json.dumps(number)
+    exact = abs(Fraction(literal))
+    read = JsonText.read(f"[{literal}]", everything, reads_number=lambda _: True)
+    wanted = exact.denominator == 1 and exact >= 10**5 and (exact < 10**40 or literal.isdigit())
+    assert list(read.texts) == ([str(exact)] if wanted else [])
+
+
+def test_numbers_of_the_document_itself_are_texts_where_the_caller_says_so():
+    source = '{"max_tokens": 1000000, "seed": 33612345678, "tel":{"of": [7654321]}}'
+    assert list(JsonText.read(source, everything).texts) == ["max_tokens", "seed", "tel", "of"]
+    read = JsonText.read(source, lambda *_: False, reads_number=lambda path: path != ("seed",))
+    assert list(read.leaves) == [(("max_tokens",), "1000000", "max tokens"), (("tel", "of", 0), "7654321", "of")]
+
+
+@pytest.mark.parametrize(
+    ("document", "label"),
+    [
+        ({"phone": {"value": 7654321}}, "phone value"),
+        ({"homePhone": [{"number": "7654321"}]}, "home Phone number"),
+        ({"phone": {"type": 1, "enum": [7654321]}}, "phone enum"),
+        ({"a": {"phone": {"data": {"value": 7654321}}}}, "phone data value"),
+        ({"phone": {"count": 7654321}}, "count"),
+        ({"value": 7654321}, "value"),
+        ({"a": {"value": {"value": {"value": 7654321}}}}, "value value value"),
+    ],
+)
+def test_a_name_that_says_nothing_has_the_one_above_before_it(document: object, label: str):
+    leaves = JsonText.read(json.dumps([json.dumps(document)]), everything).leaves
+    assert [each.label for each in leaves if each.text == "7654321"] == [label]
+
+
+@pytest.mark.parametrize("number", ["1" * 10**6, "1." + "1" * 10**6, "1e" + "1" * 10**6, "1." + "0" * 10**6 + "e9"])
+def test_a_number_of_a_megabyte_is_read_within_a_second(number: str):
+    began = time.process_time()
+    list(JsonText.read(f"[{number}]", everything, reads_number=lambda _: True).texts)
+    assert time.process_time() - began < 1
 
 
 class TestDocumentsOfTheirOwn:
@@ -242,7 +315,8 @@ class TestDocumentsOfTheirOwn:
     def test_their_numbers_and_names_are_texts_with_the_labels_that_inner_documents_have(self):
         assert [each[1:] for each in self.read(self.BODY).leaves] == [
             ("tel", ""), ("33612345678", "tel"), ("Dupont", ""), ("x", "Dupont"), ("4455667", "Dupont"), ("deep", ""),
-            ("patientName", ""), ("y", "patient Name"), ("n", ""), ("f", ""), ("e", ""), ("also", ""), ("mrn", "also"),
+            ("patientName", ""), ("y", "patient Name"), ("n", ""), ("1234567", "n"), ("f", ""),
+            ("e", ""), ("also", ""), ("mrn", "also"),
             ("8472913", "mrn"), ("w", ""),
         ]  # fmt: skip
 
