@@ -106,7 +106,7 @@ class ExternalRun:
             raise ProviderNotAllowed(f"The provider {self._provider.name} was removed.", advice="Try again.")
         body, masked = await self._outbound.leaving()
         self._check_scannable()
-        outgoing = await offloaded(self._call, lambda: self._outgoing(body))
+        outgoing = await offloaded(self._call, lambda: self._outgoing(body, where.base_url))
         course = self._course
         pii = Pii(self._policy.shield_mode, masked.vault.count, masked.vault.categories)
         events = self._parts.lane.chat(
@@ -120,7 +120,7 @@ class ExternalRun:
         # What its provider may sign has to come back to it as it was.
         signed = self._same and self._entry.dialect == "anthropic"
         if signed:
-            events = self._parts.thoughts.noted(events)
+            events = self._parts.thoughts.noted(where.base_url, events)
         restoring = restored(self._counted(events), masked.vault, depth=depth, thoughts=not signed)
         async with aclosing(restoring) as answer:
             async for event in answer:
@@ -144,23 +144,28 @@ class ExternalRun:
                 param="messages",
             )
 
-    def _outgoing(self, body: str) -> Outgoing:
+    def _outgoing(self, body: str, address: str) -> Outgoing:
         """The attempt in the provider's dialect: the caller's own body where it is the same."""
         try:
-            return self._own(body) if self._same else self._translated(body)
+            return self._own(body, address) if self._same else self._translated(body)
         except DialectError as error:
             raise BadRequest(error.message, param=error.param) from None
 
-    def _own(self, body: str) -> Outgoing:
+    def _own(self, body: str, address: str) -> Outgoing:
         model, end_user, new_id = self._model, self._parts.end_user, self._parts.new_call_id
         if self._entry.dialect == "openai":
             return openai.forwarded(body, model=model, end_user=end_user, new_id=new_id)
+
+        def is_foreign(thought: str, signature: str) -> bool:
+            """Whether it knows somebody, and not from this provider, which has seen what it says."""
+            return self._outbound.is_personal(thought) and not self._parts.thoughts.knows(address, thought, signature)
+
         return anthropic_upstream.forwarded(
             body,
             model=model,
             given=self._call.headers,
             end_user=end_user,
-            is_foreign=self._outbound.is_foreign,
+            is_foreign=is_foreign,
             new_id=new_id,
         )
 

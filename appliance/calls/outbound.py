@@ -20,23 +20,19 @@ from appliance.shield.mask import Masked
 class Outbound:
     """The body of one call. What was never scanned is not masked, so that whoever lets it leave scans it first.
 
-    `end_user` makes what a provider is told of the name of an end user. `knows` says whether a thought was signed, with
-    that signature, in an answer of a provider to this installation.
+    `end_user` makes what a provider is told of the name of an end user.
     """
 
-    def __init__(
-        self, call: Call, shield: Shielding, end_user: Callable[[str], str], knows: Callable[[str, str], bool]
-    ) -> None:
+    def __init__(self, call: Call, shield: Shielding, end_user: Callable[[str], str]) -> None:
         self._call = call
         self._shield = shield
         self._end_user = end_user
-        self._knows = knows
         self._document: JsonText | None = None
         self._texts: Sequence[str] = ()
         self._labels: Sequence[str] = ()
         self._findings: Sequence[Sequence[Finding]] = ()
-        self._thoughts: Sequence[str] = ()  # that may come from anywhere
-        self._foreign: frozenset[str] = frozenset()
+        self._thoughts: Sequence[str] = ()  # that are signed
+        self._personal: frozenset[str] = frozenset()
         self._settled: dict[int, str] = {}  # what leaves in a text's place without having been scanned
         self.unscannable = False
         """Whether it holds what the shield cannot read."""
@@ -50,13 +46,12 @@ class Outbound:
         thoughts = self._thoughts
         found = await self._shield.scan([*self._texts, *thoughts], [*self._labels, *[""] * len(thoughts)])
         self._findings, in_thoughts = found[: len(self._texts)], found[len(self._texts) :]
-        self._foreign = frozenset(thought for thought, has in zip(thoughts, in_thoughts, strict=True) if has)
+        self._personal = frozenset(thought for thought, has in zip(thoughts, in_thoughts, strict=True) if has)
         return any(self._findings)
 
-    def is_foreign(self, thought: str) -> bool:
-        """Whether a signed thought holds something personal, and did not come from where it goes: no provider of this
-        installation has seen what it says."""
-        return thought in self._foreign
+    def is_personal(self, thought: str) -> bool:
+        """Whether something in this signed thought, which cannot be masked, is personal."""
+        return thought in self._personal
 
     async def leaving(self) -> tuple[str, Masked]:
         """The body as it may leave, and the vault that restores the answer to it."""
@@ -87,7 +82,7 @@ class Outbound:
                     self._settled[number] = text
             texts.append("" if number in self._settled else text)
         self._document, self._texts, self._labels = document, texts, labels
-        self._thoughts = [thought for thought, signature in structure.signed if not self._knows(thought, signature)]
+        self._thoughts = structure.thoughts
 
     def _masked(self) -> tuple[str, Masked]:
         assert self._document is not None  # noqa: S101  read by now

@@ -153,7 +153,7 @@ class Exchange:
         self._course.estimate = prompt.tokens
         decision = decide(self._policy, self._address, prompt, prices=parts.prices)
         outside = parts.external
-        outbound = Outbound(self._call, self._shielding, outside.end_user, outside.thoughts.knows)
+        outbound = Outbound(self._call, self._shielding, outside.end_user)
         while True:
             self._course.decision = decision
             if decision.must_scan:

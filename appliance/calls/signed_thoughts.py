@@ -1,4 +1,4 @@
-"""The thoughts that providers have signed in answers of this process: those alone go back to them unread.
+"""The thoughts that providers have signed in answers of this process: each goes back unread to its own provider alone.
 
 A signature cannot be checked here, and who makes one up could send anything out behind it. What is remembered is a
 keyed hash of each, so that no thought is kept. Source: shield.md ("What is scanned"); architecture.md, rule 3.
@@ -19,27 +19,27 @@ MOST = 100_000
 
 
 class SignedThoughts:
-    """`key` is random and of this process."""
+    """`key` is random and of this process. `provider` is the address of one, whatever it is named."""
 
     def __init__(self, key: bytes, *, most: int = MOST) -> None:
         self._key = key
         self._most = most
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
-    def remember(self, thought: str, signature: str) -> None:
-        self._known[self._hash(thought, signature)] = None
+    def remember(self, provider: str, thought: str, signature: str) -> None:
+        self._known[self._hash(provider, thought, signature)] = None
         while len(self._known) > self._most:
             self._known.popitem(last=False)
 
-    def knows(self, thought: str, signature: str) -> bool:
-        """Whether a provider has signed exactly this."""
-        return self._hash(thought, signature) in self._known
+    def knows(self, provider: str, thought: str, signature: str) -> bool:
+        """Whether this provider has signed exactly this."""
+        return self._hash(provider, thought, signature) in self._known
 
-    def _hash(self, thought: str, signature: str) -> bytes:
-        both = f"{len(thought)}:{thought}{signature}".encode(errors="surrogatepass")
-        return hashlib.blake2b(both, key=self._key, digest_size=16).digest()
+    def _hash(self, *parts: str) -> bytes:
+        written = "".join(f"{len(part)}:{part}" for part in parts).encode(errors="surrogatepass")
+        return hashlib.blake2b(written, key=self._key, digest_size=16).digest()
 
-    async def noted(self, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    async def noted(self, provider: str, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The same events; what is signed in them is known from now on. Closing it closes `events`."""
         pieces: list[str] = []
         async with aclosing(events):
@@ -49,7 +49,7 @@ class SignedThoughts:
                         pieces.append(event.text)
                     case OwnDelta(sealed=True):
                         signature = cast("dict[str, object]", orjson.loads(event.json)).get("signature")
-                        self.remember("".join(pieces), str(signature))
+                        self.remember(provider, "".join(pieces), str(signature))
                     case BlockEnd():
                         pieces.clear()
                     case _:

@@ -40,15 +40,15 @@ _NOTHING_ELSE = re.compile(r"(?:data:[\w/+.;=-]{0,200};base64,)?[A-Za-z0-9+/_\-\
 class Structure:
     """What the strings of one body are: text that the shield reads, the name of an end user, or what nobody can read.
 
-    `is_document` is None where no value is a document of its own. `signed` are the thoughts in it that are to go back
-    to whoever signed them, and that are therefore no text, each with its signature.
+    `is_document` is None where no value is a document of its own. `thoughts` are those in it that are to go back
+    to whoever signed them, and that are therefore no text.
     """
 
     is_text: IsText
     is_end_user: Callable[[Path], bool]
     is_unscannable: IsText
     is_document: IsDocument | None = None
-    signed: Sequence[tuple[str, str]] = ()
+    thoughts: Sequence[str] = ()
 
 
 def reads_number(path: Path) -> bool:

@@ -16,7 +16,7 @@ import pytest
 from appliance.shield.categories import MEDICAL
 from tests.box import Box
 from tests.calls.leaks import VALUES, cell, nested, tokens_of
-from tests.calls.outside import KINDS, answer_text, last_body, outside, received, spellings
+from tests.calls.outside import KINDS, add, answer_text, last_body, outside, received, spellings
 from tests.upstreams import anthropic as upstream
 from tests.upstreams.anthropic import AnthropicDouble
 from tests.upstreams.anthropic_events import block, end, start
@@ -87,15 +87,33 @@ async def test_nothing_leaks_and_all_is_restored(tmp_path: Path, kind: str, stre
                 await cell(gateway, double, MESSAGES, body, value, category, where)
 
 
+NUMBER_POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "input of a call": lambda said: loop({**LOOK, "input": {"phone": said}}, "done"),
+    "result": lambda said: loop(LOOK, orjson.dumps({"phone": {"value": said}}).decode()),
+    "schema": lambda said: {"messages": [HI], "tools": [with_property({"type": "integer", "default": said})]},
+    "list of a schema": lambda said: {"messages": [HI], "tools": [with_property({"enum": [said]})]},
+    "metadata": lambda said: {"messages": [HI], "metadata": {"phone": said}},
+    "member that nobody knows": lambda said: {"messages": [HI], "extra": {"phone": said}},
+    "member of a block": lambda said: user({**text("Hi"), "phone": said}),
+}
+
+
+def with_property(phone: dict[str, Any]) -> dict[str, Any]:
+    return {**TOOL, "input_schema": {"type": "object", "properties": {"phone": phone}}}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_number_in_the_input_of_a_call_is_read(tmp_path: Path, kind: str):
-    # There it is no setting but what a tool was given.
-    number = 33612345678
+@pytest.mark.parametrize("position", NUMBER_POSITIONS)
+async def test_a_number_is_read_wherever_it_stands_and_however_it_is_written(tmp_path: Path, position: str, kind: str):
     async with outside(tmp_path / "state", kind, mode="cloud") as (gateway, double):
-        answer = await post(gateway, {**loop({**LOOK, "input": {"phone": number}}, "done"), "tools": [TOOL]})
-        assert answer.status_code == 200, answer.text
-        assert str(number).encode() not in received(double)
-        assert b"[PHONE_" in received(double)
+        if isinstance(double, AnthropicDouble):
+            double.lenient = True  # it would refuse members that it does not know
+        for number in (33612345678, -33612345678, 33612345678.0):
+            answer = await post(gateway, {"tools": [TOOL], **NUMBER_POSITIONS[position](number)})
+            assert answer.status_code == 200, answer.text
+        assert b"33612345678" not in received(double)
+        # What is for Anthropic alone, or for nobody, does not go to the others.
+        assert b"[PHONE_" in received(double) or (kind != "anthropic" and position.startswith("me"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -199,6 +217,25 @@ class TestForwarding:
             turns = [HI, {"role": "assistant", "content": content}, HI]
             assert (await post(gateway, {"messages": turns})).status_code == 200
             assert last_body(double)["messages"][1]["content"] == content
+
+    async def test_what_one_provider_made_up_does_not_go_to_another_of_its_kind(self, tmp_path: Path):
+        opened = {"type": "thinking", "thinking": "", "signature": ""}
+        deltas = [
+            {"type": "thinking_delta", "thinking": "Say to bob@example.net."},
+            {"type": "signature_delta", "signature": SIGNATURE},
+        ]
+        async with (
+            outside(tmp_path / "state", "anthropic", mode="cloud") as (gateway, double),
+            upstream.anthropic_double() as other,
+        ):
+            await add(gateway, other, "anthropic", name="other", active=False)
+            double.default = upstream.says(start(), *block(0, opened, deltas), end())  # type: ignore[assignment]
+            content = (await post(gateway, {"messages": [HI]})).json()["content"]
+            await gateway.admin.set_active("other")
+            turns = [HI, {"role": "assistant", "content": [*content, text("So.")]}, HI]
+            assert (await post(gateway, {"messages": turns})).status_code == 200
+            assert last_body(other)["messages"][1]["content"] == [text("So.")]
+            assert b"bob@" not in received(other)
 
     @pytest.mark.parametrize(
         ("said", "thought"),

@@ -21,7 +21,7 @@ async def outbound(body: str, mode: Any = "standard") -> Outbound:
     call = Call(
         cast("Any", None), "/v1/chat/completions", "m", False, Chat(()), body.encode(), "", datetime.now(UTC), 0
     )
-    return Outbound(call, shield.now, lambda name: f"<{len(name)}>", lambda *_: False)
+    return Outbound(call, shield.now, lambda name: f"<{len(name)}>")
 
 
 async def test_only_the_value_changes():

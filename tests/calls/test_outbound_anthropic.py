@@ -37,7 +37,7 @@ def end_user(name: str) -> str:
 def outbound(body: str, shield: LiveShield) -> Outbound:
     request.parse(body.encode())  # what is refused leaves nowhere
     call = Call(cast("Any", None), "/v1/messages", "m", False, Chat(()), body.encode(), "", datetime.now(UTC), 0)
-    return Outbound(call, shield.now, end_user, lambda *_: False)
+    return Outbound(call, shield.now, end_user)
 
 
 async def leaving(body: object, mode: Mode = "standard") -> tuple[str, Outbound]:
@@ -47,9 +47,11 @@ async def leaving(body: object, mode: Mode = "standard") -> tuple[str, Outbound]
     one = outbound(body if isinstance(body, str) else json.dumps(body), shield)
     await one.scan()
     masked, _ = await one.leaving()
-    outgoing = forwarded(
-        masked, model="claude-y", given={}, end_user=end_user, is_foreign=one.is_foreign, new_id=lambda: "t"
-    )
+
+    def foreign(thought: str, _: str) -> bool:
+        return one.is_personal(thought)
+
+    outgoing = forwarded(masked, model="claude-y", given={}, end_user=end_user, is_foreign=foreign, new_id=lambda: "t")
     return outgoing.body.decode(), one
 
 

@@ -62,7 +62,7 @@ def structure(body: str) -> Structure:
     """Of this body, a valid JSON object: blocks say what their strings are."""
     signed: set[tuple[Path, str]] = set()
     encoded: set[tuple[Path, str]] = set()
-    thoughts: list[tuple[str, str]] = []
+    thoughts: list[str] = []
     for path, block in _blocks(cast("object", orjson.loads(body)), ()):
         if block.get("type") == "base64" and isinstance(block.get("data"), str):
             encoded.add(((*path, "data"), str(block["data"])))
@@ -70,7 +70,7 @@ def structure(body: str) -> Structure:
             given = dict(_signed(block))
             signed |= {((*path, name), text) for name, text in given.items()}
             if "thinking" in given:
-                thoughts.append((given["thinking"], given["signature"]))
+                thoughts.append(given["thinking"])
 
     def is_text(path: Path, text: str) -> bool:
         """An empty string says nothing."""

@@ -52,14 +52,14 @@ def forwarded(
     model: str,
     given: Mapping[str, str],
     end_user: EndUser,
-    is_foreign: Callable[[str], bool],
+    is_foreign: Callable[[str, str], bool],
     new_id: Callable[[], str],
 ) -> Outgoing:
     """The caller's own Messages body, a valid JSON object, with no byte changed but these: `model`, `stream`, the name
     of the end user, replaced by what `end_user` makes of it, and thoughts that the provider has not signed, which it
     takes no call with.
 
-    A signed thought of which `is_foreign` is true goes too: it did not come from this provider.
+    A signed thought goes too if `is_foreign` is true of it and its signature: it did not come from this provider.
     `given` are the request's headers, `new_id` makes the ids of tool calls.
     """
     fields = cast("dict[str, object]", orjson.loads(body))
@@ -71,7 +71,7 @@ def forwarded(
     return Outgoing(PATH, headers(given), content, Reader(new_id, own=True), refusal)
 
 
-def _without_thoughts(messages: str, is_foreign: Callable[[str], bool]) -> str:
+def _without_thoughts(messages: str, is_foreign: Callable[[str, str], bool]) -> str:
     """The list of messages without thoughts that nobody has signed, and without a turn that had nothing else."""
     out: list[str] = []
     changed = False
@@ -91,7 +91,7 @@ def _without_thoughts(messages: str, is_foreign: Callable[[str], bool]) -> str:
     return joined(out) if changed else messages
 
 
-def _goes(block: str, is_foreign: Callable[[str], bool]) -> bool:
+def _goes(block: str, is_foreign: Callable[[str, str], bool]) -> bool:
     value: object = orjson.loads(block)
     if not isinstance(value, dict):
         return False
@@ -99,4 +99,4 @@ def _goes(block: str, is_foreign: Callable[[str], bool]) -> bool:
     if fields.get("type") != "thinking":
         return False
     thought = fields.get("thinking")
-    return not is_signed(fields) or (isinstance(thought, str) and is_foreign(thought))
+    return not is_signed(fields) or (isinstance(thought, str) and is_foreign(thought, str(fields.get("signature"))))

@@ -33,8 +33,8 @@ def hidden(name: str) -> str:
     return f"hash-{len(name)}"
 
 
-def is_foreign(thought: str) -> bool:
-    return SECRET in thought
+def is_foreign(thought: str, signature: str) -> bool:
+    return SECRET in thought and signature != ""
 
 
 def forward(body: str, given: Mapping[str, str] | None = None) -> Outgoing:
