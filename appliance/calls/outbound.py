@@ -33,6 +33,7 @@ class Outbound:
         self._findings: Sequence[Sequence[Finding]] = ()
         self._thoughts: Sequence[str] = ()  # that are signed
         self._personal: frozenset[str] = frozenset()
+        self._opaque: Sequence[int] = ()  # the numbers of the texts that look random
         self._settled: dict[int, str] = {}  # what leaves in a text's place without having been scanned
         self.unscannable = False
         """Whether it holds what the shield cannot read."""
@@ -44,7 +45,12 @@ class Outbound:
         """
         await offloaded(self._call, self._read)
         thoughts = self._thoughts
-        found = await self._shield.scan([*self._texts, *thoughts], [*self._labels, *[""] * len(thoughts)])
+        texts, opaque = [*self._texts, *thoughts], [self._texts[number] for number in self._opaque]
+        for number in self._opaque:
+            texts[number] = ""
+        found = await self._shield.scan(texts, [*self._labels, *[""] * len(thoughts)])
+        for number, in_opaque in zip(self._opaque, await self._shield.scan_opaque(opaque), strict=True):
+            found[number] = in_opaque
         self._findings, in_thoughts = found[: len(self._texts)], found[len(self._texts) :]
         self._personal = frozenset(thought for thought, has in zip(thoughts, in_thoughts, strict=True) if has)
         return any(self._findings)
@@ -72,6 +78,7 @@ class Outbound:
             ) from None
         texts: list[str] = []
         labels: list[str] = []
+        opaque: list[int] = []
         for number, (path, text, label) in enumerate(document.leaves):
             labels.append(label)
             if structure.is_end_user(path):
@@ -80,8 +87,10 @@ class Outbound:
                 self.unscannable = True
                 if is_encoded(text):
                     self._settled[number] = text
+            elif structure.is_opaque(path, text):
+                opaque.append(number)
             texts.append("" if number in self._settled else text)
-        self._document, self._texts, self._labels = document, texts, labels
+        self._document, self._texts, self._labels, self._opaque = document, texts, labels, opaque
         self._thoughts = structure.thoughts
 
     def _masked(self) -> tuple[str, Masked]:

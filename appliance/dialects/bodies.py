@@ -36,12 +36,17 @@ _NOTHING_ELSE = re.compile(r"(?:data:[\w/+.;=-]{0,200};base64,)?[A-Za-z0-9+/_\-\
 """Base64 and nothing beside it; no file is as short as what may be a number or a name in the same letters."""
 
 
+def _never(_: Path, __: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Structure:
     """What the strings of one body are: text that the shield reads, the name of an end user, or what nobody can read.
 
     `is_document` is None where no value is a document of its own. `thoughts` are those in it that are to go back
-    to whoever signed them, and that are therefore no text.
+    to whoever signed them, and that are therefore no text. What `is_opaque` is text that looks
+    random, and has to go back as it is to whoever made it.
     """
 
     is_text: IsText
@@ -49,6 +54,7 @@ class Structure:
     is_unscannable: IsText
     is_document: IsDocument | None = None
     thoughts: Sequence[str] = ()
+    is_opaque: IsText = _never
 
 
 def reads_number(path: Path) -> bool:

@@ -60,3 +60,16 @@ async def test_what_was_taken_before_a_change_stays_as_it_was():
     await one.use("off")
     assert (before.mode, one.now.mode) == ("standard", "off")
     assert (await before.scan(TEXTS))[0]
+
+
+@pytest.mark.parametrize("mode", ["standard", "medical"])
+async def test_in_what_looks_random_only_values_with_a_form_of_their_own_are_found(mode: Mode):
+    one = shield()
+    await one.use(mode)
+    number, mail = await one.now.scan_opaque(["Zee+jyLmD7AC364pHN1Aa+ro3", "aa/jane@example.org/bb"])
+    assert number == ()
+    assert [each.category for each in mail] == ["EMAIL"]
+
+
+async def test_nothing_is_found_in_it_while_the_shield_is_off():
+    assert await shield().now.scan_opaque(["jane@example.org"]) == [()]

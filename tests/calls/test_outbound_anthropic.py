@@ -259,6 +259,72 @@ class TestThoughts:
         assert thought in sent
 
 
+VIN = "jyLmD7AC364pHN1Aa"
+RANDOM = f"EqgfCioIARgBQxZeeKy3dl1pkiMOYds+{VIN}+ro3xrP/M/M+OL30Jvvq=="
+"""In the mode `medical` any other text of these letters has a vehicle and a name in it."""
+ID, SERVER_ID = "toolu_01D7FLrfh4GYq7yT1ULFeyMV", "srvtoolu_01WYG3ziw53XMcoyKL4XcZmE"
+HEX_ID = "chatcmpl-tool-5feb7b8f3af3b6de14fa0c9f550ed994"
+
+OPAQUE: dict[str, Any] = {
+    "encrypted result": lambda text: assistant(
+        {"type": "web_search_tool_result", "tool_use_id": SERVER_ID, "content": [{"encrypted_content": text}]}
+    ),
+    "encrypted place": lambda text: assistant(
+        {"type": "text", "text": "x", "citations": [{"cited_text": "y", "encrypted_index": text}]}
+    ),
+    "encrypted output": lambda text: assistant(
+        {"type": "code_execution_tool_result", "tool_use_id": SERVER_ID, "content": {"encrypted_stdout": text}}
+    ),
+    "signature": lambda text: assistant({"type": "thinking", "thinking": "x", "signature": text}),
+    "encrypted thought": lambda text: assistant({"type": "redacted_thinking", "data": text}),
+}
+
+
+class TestOpaque:
+    """What the provider made goes back byte for byte, unless a value stands in it that chance does not write."""
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("position", OPAQUE)
+    async def test_what_it_encrypted_goes_back_as_it_was(self, position: str, mode: Mode):
+        body = OPAQUE[position](RANDOM)
+        sent, _ = await leaving(body, mode)
+        assert json.loads(sent)["messages"] == body["messages"]
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("value", [IBAN, "+33612345678", "4539578763621486"])
+    @pytest.mark.parametrize("position", OPAQUE)
+    async def test_a_value_in_its_place_does_not(self, position: str, value: str, mode: Mode):
+        for text in (value, f"EqgfCioIARgBQxZeeKy3dl1pkiMOYds/{value}/aGVs", f"x {RANDOM} {value}"):
+            sent, _ = await leaving(OPAQUE[position](text), mode)
+            assert value not in sent
+
+    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("given", [ID, HEX_ID])
+    async def test_ids_of_calls_go_back_as_they_were(self, given: str, mode: Mode):
+        calls = [tool_use(id=given), {"type": "server_tool_use", "id": SERVER_ID, "name": "web_search", "input": {}}]
+        result = {"type": "tool_result", "tool_use_id": given, "content": "x"}
+        turns = [HI, {"role": "assistant", "content": calls}, {"role": "user", "content": [result]}]
+        sent, _ = await leaving(call(messages=turns), mode)
+        assert json.loads(sent)["messages"] == turns
+
+    @pytest.mark.parametrize(
+        ("given", "value"),
+        [
+            (f"toolu_{MAIL}", "jane.roe"),
+            (f"toolu_01-{IBAN}", IBAN),
+            ("call_+33612345678", "33612345678"),
+            (VIN, VIN),
+        ],
+    )
+    async def test_a_value_in_an_id_does_not(self, given: str, value: str):
+        sent, _ = await leaving(assistant(tool_use(id=given)), "medical")
+        assert value not in sent
+
+    async def test_what_looks_random_is_read_like_any_text_elsewhere(self):
+        sent, _ = await leaving(assistant({"type": "text", "text": RANDOM}), "medical")
+        assert VIN not in sent
+
+
 class TestFiles:
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize(

@@ -3,8 +3,9 @@ be read.
 
 Everything else that a body holds is text, names and ids and fields that nobody knows included, so that nothing leaves
 unread. The one exception: thoughts that the provider has signed return to it byte for byte, since it checks its
-signature; they are told apart, and whether one really came from there is for others to say. Source: shield.md ("What is
-scanned"); gateway.md ("Sensitive data that is not text"); the types of PyPI `anthropic` 2.14.0.
+signature; they are told apart, and whether one really came from there is for others to say. Ids, signatures and what is
+encrypted are told apart too, to be read as what is random. Source: shield.md ("What is scanned"); gateway.md
+("Sensitive data that is not text"); the types of PyPI `anthropic` 2.14.0.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import cast
 
 import orjson
 
+from appliance.dialects.anthropic import opaque
 from appliance.dialects.bodies import NAME, WORD, Structure, is_file, names_person, place_of
 from appliance.dialects.jsontext import KEY, Path
 
@@ -54,23 +56,27 @@ _DOCUMENT_NAMES = frozenset(place[-1:] for place in _DOCUMENTS)
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\-\s]*")
 
-_SIGNATURE = re.compile(r"[A-Za-z0-9+/_=\-]{32,}")
-"""Of a thought, or the whole of one that is encrypted: what is shorter is no provider's."""
+_PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
+"""The member of a thought that only its provider can have made: a signature, or the whole thought, encrypted."""
 
 
 def structure(body: str) -> Structure:
     """Of this body, a valid JSON object: blocks say what their strings are."""
     signed: set[tuple[Path, str]] = set()
     encoded: set[tuple[Path, str]] = set()
+    proofs: set[tuple[Path, str]] = set()
     thoughts: list[str] = []
     for path, block in _blocks(cast("object", orjson.loads(body)), ()):
         if block.get("type") == "base64" and isinstance(block.get("data"), str):
             encoded.add(((*path, "data"), str(block["data"])))
         if len(path) == 4 and place_of(path) == ("messages", "content"):
-            given = dict(_signed(block))
-            signed |= {((*path, name), text) for name, text in given.items()}
-            if "thinking" in given:
-                thoughts.append(given["thinking"])
+            name, proof = _proof(block)
+            thought = block.get("thinking")
+            if name:
+                proofs.add(((*path, name), proof))
+            if name == "signature" and isinstance(thought, str):
+                signed.add(((*path, "thinking"), thought))
+                thoughts.append(thought)
 
     def is_text(path: Path, text: str) -> bool:
         """An empty string says nothing."""
@@ -85,7 +91,10 @@ def structure(body: str) -> Structure:
     def is_unscannable(path: Path, text: str) -> bool:
         return ((path, text) in encoded and _BASE64.fullmatch(text) is not None) or is_file(text)
 
-    return Structure(is_text, _is_end_user, is_unscannable, _is_document, thoughts)
+    def is_opaque(path: Path, text: str) -> bool:
+        return (path, text) in proofs or opaque.is_opaque(path, text)
+
+    return Structure(is_text, _is_end_user, is_unscannable, _is_document, thoughts, is_opaque)
 
 
 def is_signed(block: Mapping[str, object]) -> bool:
@@ -95,16 +104,12 @@ def is_signed(block: Mapping[str, object]) -> bool:
     )
 
 
-def _signed(block: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The strings of a thought that only its provider can have made."""
+def _proof(block: Mapping[str, object]) -> tuple[str, str]:
+    """The member of a thought that shows whose it is, and what it says; empty where there is none."""
     kind = block.get("type")
-    name = {"thinking": "signature", "redacted_thinking": "data"}.get(kind if isinstance(kind, str) else "", "")
+    name = _PROOFS.get(kind, "") if isinstance(kind, str) else ""
     proof = block.get(name)
-    if isinstance(proof, str) and _SIGNATURE.fullmatch(proof):
-        yield name, proof
-        thought = block.get("thinking")
-        if kind == "thinking" and isinstance(thought, str):
-            yield "thinking", thought
+    return (name, proof) if isinstance(proof, str) and opaque.is_encrypted(proof) else ("", "")
 
 
 def _is_end_user(path: Path) -> bool:

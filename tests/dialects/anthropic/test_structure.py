@@ -71,6 +71,15 @@ def texts(body: object) -> list[str]:
     return list(document(body)[0].texts)
 
 
+def opaque(body: object) -> list[str]:
+    """The texts, each of which has to look random."""
+    read, source = document(body)
+    is_opaque = structure(source).is_opaque
+    found = list(read.leaves)
+    assert all(is_opaque(leaf.path, leaf.text) for leaf in found)
+    return [leaf.text for leaf in found]
+
+
 def turn(*blocks: object, role: str = "assistant") -> Json:
     return {"messages": [{"role": role, "content": [*blocks]}]}
 
@@ -78,10 +87,10 @@ def turn(*blocks: object, role: str = "assistant") -> Json:
 def test_all_that_is_said_is_text_and_names_and_ids_too():
     assert texts(BODY) == [
         "A", "B", "1h", "C", "D", "base64", "image/png", "AAAA", "E", "F", "text/plain", "G", "text", "H", "I", "J",
-        "K", "L", "char_location", "M", "toolu_1", "look", "to", "N", "n", "1234567", "b", "a", "", "srvtoolu_1",
-        "web_search", "query", "O", "toolu_1", "Jean", "P", "toolu_2", "Q", "R", "look", "S", "object", "T", "tel",
-        "7654321", "web_search", "U", "look", "V", "all", "W", "url", "X", "Y", "Z", "container_1", "phone 06",
-        "unknown",
+        "K", SIGNATURE, SIGNATURE, "L", "char_location", "M", "toolu_1", "look", "to", "N", "n", "1234567", "b", "a",
+        "", "srvtoolu_1", "web_search", "query", "O", "toolu_1", "Jean", "P", "toolu_2", "Q", "R", "look", "S",
+        "object", "T", "tel", "7654321", "web_search", "U", "look", "V", "all", "W", "url", "X", "Y", "Z",
+        "container_1", "phone 06", "unknown",
     ]  # fmt: skip
 
 
@@ -163,8 +172,8 @@ class TestWhoAsks:
 
 class TestThoughts:
     def test_one_that_is_signed_returns_to_its_provider_as_it_was(self):
-        assert texts(turn({"type": "thinking", "thinking": MAIL, "signature": SIGNATURE})) == []
-        assert texts(turn({"type": "redacted_thinking", "data": SIGNATURE})) == []
+        assert opaque(turn({"type": "thinking", "thinking": MAIL, "signature": SIGNATURE})) == [SIGNATURE]
+        assert opaque(turn({"type": "redacted_thinking", "data": SIGNATURE})) == [SIGNATURE]
 
     @pytest.mark.parametrize(
         "block",
@@ -190,6 +199,9 @@ class TestThoughts:
     )
     def test_any_other_is_read(self, block: Json):
         assert MAIL in "".join(texts(turn(block)))
+        read, source = document(turn(block))
+        is_opaque = structure(source).is_opaque
+        assert not any(is_opaque(leaf.path, leaf.text) for leaf in read.leaves if MAIL in leaf.text)
 
     @pytest.mark.parametrize(
         "body",
