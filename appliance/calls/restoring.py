@@ -1,12 +1,14 @@
 """Puts the values of a call back into the events that answer it, as they come.
 
-Text and reasoning of each choice are streams of their own, in which a token may be split anywhere; a tool call is
-whole. Must not know where the tokens come from. Source: shield.md ("Restoring").
+Text and reasoning of each choice are streams of their own, in which a token may be split anywhere, also by what a
+dialect adds to a text in its middle; a tool call is whole. Must not know where the tokens come from. Source: shield.md
+("Restoring").
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from appliance.dialects.chat import (
     BlockEnd,
@@ -18,9 +20,12 @@ from appliance.dialects.chat import (
     TextDelta,
     ToolCallDelta,
 )
+from appliance.dialects.jsontext import JsonText, TooDeep
 from appliance.shield.restore import restore
 from appliance.shield.streams import Restorer
 from appliance.shield.vault import Vault
+
+_Own = TypeVar("_Own", bound=OwnBlock | OwnDelta)
 
 
 async def restored(
@@ -38,12 +43,34 @@ async def restored(
                 yield each
 
 
+@dataclass(slots=True)
+class _Text:
+    """The text of one choice. `came` counts its characters, and `added` are additions that wait for what is held back
+    before them, each with the number of characters before it."""
+
+    restorer: Restorer
+    came: int = 0
+    added: list[tuple[int, OwnDelta]] = field(default_factory=list[tuple[int, OwnDelta]])
+
+    def feed(self, text: str) -> str:
+        self.came += len(text)
+        return self.restorer.feed(text)
+
+    def add(self, event: OwnDelta) -> None:
+        self.added.append((self.came, event))
+
+    def settled(self) -> Iterator[OwnDelta]:
+        """The additions before which nothing waits any more, in order."""
+        while self.added and self.added[0][0] <= self.came - self.restorer.held:
+            yield self.added.pop(0)[1]
+
+
 class _Restoring:
     def __init__(self, vault: Vault, depth: int, *, thoughts: bool) -> None:
         self._vault = vault
         self._depth = depth
         self._keeps_thoughts = not thoughts
-        self._texts: dict[int, Restorer] = {}
+        self._texts: dict[int, _Text] = {}
         self._thoughts: dict[int, Restorer] = {}
 
     def feed(self, event: Event) -> Iterator[Event]:
@@ -51,10 +78,12 @@ class _Restoring:
             case TextDelta():
                 yield from self._ended_thought(event.choice)
                 if event.choice not in self._texts:
-                    self._texts[event.choice] = Restorer(self._vault, self._depth)
-                text = self._texts[event.choice].feed(event.text)
+                    self._texts[event.choice] = _Text(Restorer(self._vault, self._depth))
+                said = self._texts[event.choice]
+                text = said.feed(event.text)
                 if text or event.chances:
                     yield replace(event, text=text)
+                yield from said.settled()
             case ReasoningDelta():
                 yield from self._ended_text(event.choice)
                 if self._keeps_thoughts:
@@ -68,6 +97,11 @@ class _Restoring:
                 arguments = restore(event.arguments, self._vault, depth=1)
                 own = restore(event.own, self._vault, depth=1)
                 yield replace(event, name=restore(event.name, self._vault), arguments=arguments, own=own)
+            case OwnDelta() if event.choice in self._texts and not event.sealed:
+                # The text goes on behind it, and with it a token that has begun.
+                said = self._texts[event.choice]
+                said.add(self._own(event))
+                yield from said.settled()
             case OwnBlock() | OwnDelta():
                 yield from self._ended(event.choice)
                 yield self._own(event)
@@ -81,18 +115,30 @@ class _Restoring:
                     sequence = restore(sequence, self._vault)
                 yield replace(event, stop_sequence=sequence, own=restore(event.own, self._vault, depth=1))
 
-    def _own(self, event: OwnBlock | OwnDelta) -> OwnBlock | OwnDelta:
-        if event.sealed:
-            return event
-        return replace(event, json=restore(event.json, self._vault, depth=1))
+    def _own(self, event: _Own) -> _Own:
+        return event if event.sealed else replace(event, json=self._around(event.json, event.kept))
+
+    def _around(self, document: str, kept: Collection[str]) -> str:
+        """The document restored, but for these strings of it."""
+        if not kept:
+            return restore(document, self._vault, depth=1)
+        try:
+            texts = JsonText.read(document, lambda _, text: text not in kept)
+        except TooDeep:
+            return document
+        return texts.with_texts(restore(text, self._vault) for text in texts.texts)
 
     def _ended(self, choice: int) -> Iterator[Event]:
         yield from self._ended_thought(choice)
         yield from self._ended_text(choice)
 
     def _ended_text(self, choice: int) -> Iterator[Event]:
-        if choice in self._texts and (rest := self._texts.pop(choice).flush()):
+        said = self._texts.pop(choice, None)
+        if said is None:
+            return
+        if rest := said.restorer.flush():
             yield TextDelta(rest, choice=choice)
+        yield from said.settled()
 
     def _ended_thought(self, choice: int) -> Iterator[Event]:
         if choice in self._thoughts and (rest := self._thoughts.pop(choice).flush()):

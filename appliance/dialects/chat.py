@@ -215,22 +215,25 @@ class ToolCallDelta:
 class OwnBlock:
     """A whole block of an answer that only the dialect of its provider can say, as JSON.
 
-    Only callers of that dialect are told. `sealed`: its provider wants it back byte for byte.
+    Only callers of that dialect are told. `sealed`: its provider wants it back byte for byte. `kept` are the strings in
+    it that it wants back so, where the whole is not sealed.
     """
 
     json: str
     choice: int = 0
     sealed: bool = False
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OwnDelta:
     """What that dialect adds to the block before: the signature of a thought, the source of a text, as JSON;
-    `sealed` as above."""
+    `sealed` and `kept` as above."""
 
     json: str
     choice: int = 0
     sealed: bool = False
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,11 @@ class Restorer:
         self._before = ""
         self._held = ""
 
+    @property
+    def held(self) -> int:
+        """How many of the last characters that came are held back."""
+        return len(self._held)
+
     def feed(self, delta: str) -> str:
         """The next part of the answer, with values; what comes in may be cut anywhere, and be empty."""
         return self._next(delta, last=False)

@@ -153,7 +153,7 @@ class TestWhatOnlyOneDialectSays:
         event = kind(f'{{"data":"{TOKEN}"}}', sealed=True)
         assert (await through([event, END], thoughts=thoughts))[0] == event
 
-    @pytest.mark.parametrize("next_one", [BlockEnd(), OwnBlock("{}"), OwnDelta("{}"), END])
+    @pytest.mark.parametrize("next_one", [BlockEnd(), OwnBlock("{}"), OwnDelta("{}", sealed=True), END])
     async def test_what_waits_comes_before_what_ends_it(self, next_one: Event):
         for begun in (TextDelta("a [EM"), ReasoningDelta("a [EM")):
             got = await through([begun, next_one, END])
@@ -179,3 +179,82 @@ class TestWhatOnlyOneDialectSays:
     async def test_an_end_without_one_stays_as_it_came(self):
         end = Finish("length", Usage(3, 4), 1, stated="max_tokens")
         assert await through([end]) == [end]
+
+    @pytest.mark.parametrize("kind", [OwnBlock, OwnDelta])
+    @pytest.mark.parametrize("value", [VALUE, 'D"Arc\\Lefèvre', "12\nmars"])
+    async def test_what_its_provider_wants_back_stays_in_it_byte_for_byte(
+        self, kind: type[OwnBlock | OwnDelta], value: str
+    ):
+        sealed = f"EqgfCio/{TOKEN}/IARgB"
+
+        def written(said: str) -> str:
+            found = {"title": said, "encrypted_content": sealed, "deep": json.dumps([said], ensure_ascii=False)}
+            return json.dumps({"content": [found, 1.0]})
+
+        async def come() -> AsyncGenerator[Event, None]:
+            yield kind(written(f"To {TOKEN}."), kept=(sealed,))
+            yield END
+
+        got = [event async for event in restored(come(), Vault({TOKEN: value}))]
+        assert isinstance(got[0], kind)
+        assert json.loads(got[0].json) == json.loads(written(f"To {value}."))
+
+    async def test_documents_too_deep_to_be_read_stay_as_they_came(self):
+        deep = json.dumps([TOKEN])
+        for _ in range(18):
+            deep = json.dumps([deep])
+        event = OwnBlock(json.dumps({"a": deep}), kept=("x",))
+        assert (await through([event, END]))[0] == event
+
+
+class TestInTheMiddleOfAText:
+    """Anthropic's `citations_delta` may come between any two pieces of one text (its documentation, "Citations")."""
+
+    ADDED = OwnDelta('{"type":"citations_delta","citation":{"cited_text":"c"}}')
+
+    @given(st.lists(st.integers(0, 40), max_size=4), st.integers(1, 9))
+    async def test_what_is_added_splits_no_token(self, places: list[int], size: int):
+        said = f"Write to {TOKEN}, then rest. [EM"
+        pieces: list[Event] = [TextDelta(said[i : i + size]) for i in range(0, len(said), size)]
+        for place in sorted(places, reverse=True):
+            pieces.insert(min(place, len(pieces)), self.ADDED)
+        got = await through([*pieces, BlockEnd(), END])
+        assert text_of(got) == f"Write to {VALUE}, then rest. [EM"
+        assert [event for event in got if not isinstance(event, TextDelta)] == [
+            *[self.ADDED] * len(places),
+            BlockEnd(),
+            END,
+        ]
+
+    @pytest.mark.parametrize(
+        ("events", "expected"),
+        [
+            # Whole, or no token after all, or nothing that could be one.
+            (["A [EM", ADDED, "AIL_k3j2h4m5] z"], ["A ", f"{VALUE} z", ADDED]),
+            (["A [EM", ADDED, "PTY] z"], ["A ", "[EMPTY] z", ADDED]),
+            (["A b.", ADDED, " c."], ["A b.", ADDED, " c."]),
+            ([ADDED, "A b."], [ADDED, "A b."]),
+            # It waits for what was begun before it alone.
+            (["A [EM", ADDED, "PTY] [EM", ADDED], ["A ", "[EMPTY] ", ADDED, "[EM", ADDED]),
+            (["A [EM", ADDED, ADDED], ["A ", "[EM", ADDED, ADDED]),
+        ],
+    )
+    async def test_it_waits_no_longer_than_it_has_to(self, events: list[str | Event], expected: list[str | Event]):
+        def told(some: list[str | Event]) -> list[Event]:
+            return [TextDelta(each) if isinstance(each, str) else each for each in some]
+
+        assert await through([*told(events), BlockEnd(), END]) == [*told(expected), BlockEnd(), END]
+
+    async def test_what_is_added_is_restored_too(self):
+        added = OwnDelta(f'{{"cited_text":"{TOKEN}"}}')
+        got = await through([TextDelta("[EM"), added, TextDelta("x"), END])
+        assert got[1] == OwnDelta(f'{{"cited_text":"{VALUE}"}}')
+
+    async def test_the_texts_of_other_choices_do_not_hold_it(self):
+        got = await through([TextDelta("[EM", choice=1), self.ADDED, END])
+        assert got[0] == self.ADDED
+
+    async def test_an_address_that_leads_out_goes_on_behind_it(self):
+        # A host that the call did not name gets no value.
+        got = await through([TextDelta("[a](https://evil.example/"), self.ADDED, TextDelta(f"{TOKEN})"), END])
+        assert text_of(got) == f"[a](https://evil.example/{TOKEN})"

@@ -87,6 +87,11 @@ class TestAnyChunking:
 
 
 class TestHoldingBack:
+    def test_it_tells_how_much(self):
+        restorer = Restorer(VAULT)
+        counts = [(restorer.feed(piece), restorer.held)[1] for piece in ("a", "b [EM", "", "PTY] c")]
+        assert counts == [0, 3, 3, 0]
+
     def test_what_cannot_become_a_token_goes_out_at_once(self):
         restorer = Restorer(VAULT)
         deltas = ["Dear ", "all, see [", "1] or [PHO", "NE_x] \\", "alpha 5%", " of [EMAIL_z", "EMAIL", "xEMAIL"]

@@ -11,6 +11,7 @@ from typing import cast
 
 import orjson
 
+from appliance.dialects.anthropic.opaque import encrypted_in
 from appliance.dialects.anthropic.refusals import reported
 from appliance.dialects.chat import (
     BlockEnd,
@@ -167,7 +168,7 @@ class Reader:
             case _, "input_json_delta":
                 block.pieces.append(_string(delta, "partial_json"))
             case ("thinking", "signature_delta") | ("text", "citations_delta") if self._own:
-                yield OwnDelta(_json(delta), sealed=kind == "signature_delta")
+                yield OwnDelta(_json(delta), sealed=kind == "signature_delta", kept=encrypted_in(delta))
             case _:
                 pass
 
@@ -180,7 +181,8 @@ class Reader:
             if block.kind in _BLOCKS:
                 yield BlockEnd()
             else:
-                yield OwnBlock(_json(_finished(block)), sealed=block.kind == "redacted_thinking")
+                whole = _finished(block)
+                yield OwnBlock(_json(whole), sealed=block.kind == "redacted_thinking", kept=encrypted_in(whole))
 
     def _called(self, block: _Block) -> Iterator[Event]:
         whole = block.input()

@@ -82,6 +82,14 @@ def own(value: Json, *, sealed: bool = False) -> OwnBlock | OwnDelta:
     return made(json.dumps(value, separators=(",", ":"), ensure_ascii=False), sealed=sealed)
 
 
+def test_what_the_provider_encrypted_is_told_apart():
+    found = FOUND | {"content": [{"type": "web_search_result", "title": "a", "encrypted_content": "EqgfCioIARgB"}]}
+    cited = {"type": "citations_delta", "citation": {"cited_text": "a", "encrypted_index": "Eo8BCioIAhgB"}}
+    events = read(start(), blocks((found, []), (text_block(), [cited])), end("end_turn"))
+    kept = [event.kept for event in events if isinstance(event, OwnBlock | OwnDelta)]
+    assert kept == [("EqgfCioIARgB",), ("Eo8BCioIAhgB",)]
+
+
 class TestEvents:
     @pytest.mark.parametrize(
         ("opened", "events"),
