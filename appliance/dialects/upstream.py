@@ -3,7 +3,7 @@
 The lane that sends it knows HTTP and no dialect; a dialect knows no HTTP. Pure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -61,10 +61,11 @@ class Refusals(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One attempt. `path` goes after the provider's base URL; `headers` hold no key, which the lane adds."""
+    """One attempt. `path` goes after the provider's base URL; `headers` hold no key, which the lane adds. `reader`
+    makes what reads one answer, for each time that the body is sent."""
 
     path: str
     headers: Mapping[str, str]
     body: bytes
-    reader: Reader
+    reader: Callable[[], Reader]
     refusal: Refusals

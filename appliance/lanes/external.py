@@ -16,6 +16,7 @@ import aiohttp
 from appliance.dialects.chat import Event
 from appliance.dialects.open_end import OpenEnd
 from appliance.dialects.upstream import Outgoing, ProviderError, Reader
+from appliance.errors import Overloaded
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.endpoint import Endpoint
 from appliance.lanes.external_connections import explain
@@ -45,6 +46,26 @@ class _Miss:
     asked: float | None = None
 
 
+class _Tries:
+    """How often one call was sent to its provider in vain."""
+
+    def __init__(self, limit: Limit, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._limit = limit
+        self._sleep = sleep
+        self._count = 0
+        self._reached = False
+
+    async def again(self, miss: _Miss) -> None:
+        """Waits for as long as the next try has to. Raises the failure where there is none."""
+        failed = miss.failed
+        failed.reached = self._reached = self._reached or failed.reached
+        wait = pause(self._count, miss.asked) if miss.passing else None
+        if wait is None or asyncio.get_running_loop().time() + wait >= self._limit.at:
+            raise failed
+        await self._sleep(wait)
+        self._count += 1
+
+
 class ExternalLane:
     """`sleep` and `clock` are for the pauses before retries."""
 
@@ -72,8 +93,8 @@ class ExternalLane:
         """Send the body and yield the answer's events; each answer that it asks for ends with its `Finish`.
 
         `elapsed`: seconds of the call's total limit that are used up. `sending` is called each time before the body is
-        sent, which may be up to three times, always before the first event. To be used once, since `outgoing` has the
-        reader of one stream. Closing the generator closes the connection.
+        sent, which may be up to three times, always before the first event. Closing the generator closes the
+        connection.
 
         Raises:
             AttemptFailed: with the error the caller would see if nobody else can answer.
@@ -81,31 +102,40 @@ class ExternalLane:
         total = running("total", self._timeouts.total, elapsed)
         first_byte = sooner(running("first_byte", self._timeouts.first_byte), total)
         failures = Failures(endpoint)
-        response = await self._answer(endpoint, outgoing, first_byte, failures, sending)
-        try:
-            async for event in self._events(response, outgoing.reader, first_byte, total, failures):
-                yield event
-        finally:
-            response.release()  # closes the connection too, unless the answer was read to its end
+        tries = _Tries(first_byte, self._sleep)
+        while True:
+            response = await self._answer(endpoint, outgoing, first_byte, failures, sending, tries)
+            begun = False
+            try:
+                async for event in self._events(response, outgoing.reader(), first_byte, total, failures):
+                    begun = True
+                    yield event
+                return
+            except AttemptFailed as failed:
+                # That it is busy a provider may say by its status, or in a stream in which it has said nothing else.
+                if begun or not isinstance(failed.error, Overloaded):
+                    raise
+                busy = failed
+            finally:
+                response.release()  # closes the connection too, unless the answer was read to its end
+            await tries.again(_Miss(busy, passing=True))
 
     async def _answer(
-        self, endpoint: Endpoint, outgoing: Outgoing, limit: Limit, failures: Failures, sending: Callable[[], None]
+        self,
+        endpoint: Endpoint,
+        outgoing: Outgoing,
+        limit: Limit,
+        failures: Failures,
+        sending: Callable[[], None],
+        tries: "_Tries",
     ) -> aiohttp.ClientResponse:
         """The answer of the first try that gets one."""
-        reached = False
-        retries = 0
         while True:
             sending()
             outcome = await self._try(endpoint, outgoing, limit, failures)
             if isinstance(outcome, aiohttp.ClientResponse):
                 return outcome
-            failed = outcome.failed
-            failed.reached = reached = reached or failed.reached
-            wait = pause(retries, outcome.asked) if outcome.passing else None
-            if wait is None or asyncio.get_running_loop().time() + wait >= limit.at:
-                raise failed
-            await self._sleep(wait)
-            retries += 1
+            await tries.again(outcome)
 
     async def _try(
         self, endpoint: Endpoint, outgoing: Outgoing, limit: Limit, failures: Failures

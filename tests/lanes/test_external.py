@@ -22,6 +22,7 @@ from appliance.dialects.openai.stream import Reader
 from appliance.dialects.upstream import Outgoing
 from appliance.errors import Overloaded
 from appliance.lanes import external as module
+from appliance.lanes import retries
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.endpoint import Endpoint
 from appliance.lanes.external import ExternalLane
@@ -69,7 +70,9 @@ class Box:
         self.lane = ExternalLane(session, timeouts, sleep=self.slept, clock=lambda: NOW)
 
     def chat(self, *, choices: int = 1, **options: Any):
-        reader = Reader(lambda: "call_ours", choices=choices)
+        def reader() -> Reader:
+            return Reader(lambda: "call_ours", choices=choices)
+
         outgoing = Outgoing("/chat/completions", {"X-Own": "header"}, b'{"body": "as it is"}', reader, refusal)
         return self.lane.chat(self.endpoint, outgoing, sending=self._sending, **options)
 
@@ -350,6 +353,35 @@ async def test_what_comes_after_the_end_is_not_part_of_the_answer(box: Box, open
     assert await box.run() == [Finish("stop", Usage(7, 3))]
 
 
+BUSY = wire.data(wire.error("Too much to do", kind="rate_limit_error", code="rate_limit_exceeded"))
+
+
+async def test_one_that_says_in_its_stream_that_it_is_busy_is_asked_again(box: Box, openai: OpenAIDouble):
+    # As where it says so by its status. What was read of the first stream plays no part in the second.
+    openai.scripts.append(wire.says(wire.chunk({"role": "assistant"}), BUSY))
+    openai.scripts.append(wire.says(BUSY))
+    assert await box.run() == HELLO
+    assert (box.sent, box.slept.seconds) == (3, list(retries.PAUSES))
+
+
+async def test_one_that_stays_busy_is_asked_three_times(box: Box, openai: OpenAIDouble):
+    openai.default = wire.says(BUSY)
+    failed = await box.fails()
+    assert (failed.error.code, failed.elsewhere, box.sent) == ("overloaded", True, 3)
+
+
+async def test_the_tries_of_both_kinds_are_counted_together(box: Box, openai: OpenAIDouble):
+    openai.scripts.extend([wire.busy(), wire.says(BUSY), wire.refuses(529, wire.error("Overloaded"))])
+    assert (await box.fails()).error.code == "overloaded"
+    assert box.sent == 3
+
+
+async def test_one_that_is_busy_in_the_middle_is_not_asked_again(box: Box, openai: OpenAIDouble):
+    openai.scripts.append(wire.says(wire.text("Hel"), BUSY))
+    assert (await box.fails()).error.code == "overloaded"
+    assert box.sent == 1
+
+
 async def test_an_answer_without_an_end_is_given_up(box: Box, openai: OpenAIDouble, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MAX_ANSWER_BYTES", 1_000)
     openai.scripts.append(wire.says(*[wire.text("on and on")] * 100))
@@ -520,7 +552,7 @@ async def test_an_error_whose_body_stalls_is_known_by_its_status(
 async def test_the_double_says_what_it_was_sent(session: aiohttp.ClientSession, openai: OpenAIDouble, piece: int):
     openai.default = wire.echoes(piece=piece, tokens_only=True)
     body = b'{"messages": [{"role": "user", "content": "Write to [EMAIL_k3j2h4m5], not [x]."}]}'
-    outgoing = Outgoing("/chat/completions", {}, body, Reader(lambda: "c"), refusal)
+    outgoing = Outgoing("/chat/completions", {}, body, lambda: Reader(lambda: "c"), refusal)
     box = Box(session, openai.url)
     events = [event async for event in box.lane.chat(box.endpoint, outgoing)]
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "[EMAIL_k3j2h4m5]"

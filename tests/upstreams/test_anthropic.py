@@ -53,7 +53,8 @@ async def test_the_dialect_and_the_double_understand_each_other():
         double.scripts.append(calls(("f", ('{"a":', "1}")), ("g", ()), before="Looking."))
         made = written(HI, model="claude-double", new_id=lambda: "call_x")
         status, headers, body = await post(double, made.body, **made.headers)
-        events = [one for name, data in parsed(body) for one in made.reader.read(name, data)]
+        reader = made.reader()
+        events = [one for name, data in parsed(body) for one in reader.read(name, data)]
         assert (status, headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
         assert events == [
             TextDelta("Looking."),

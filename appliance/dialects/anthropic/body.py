@@ -52,8 +52,8 @@ def written(
     # Neither before a call that it has to make, nor with a sampling of the caller's can the model think.
     body |= _effort(chat.effort, offered, may_think=not (offered.forced or {"temperature", "top_p"} & sampling.keys()))
     body["stream"] = True
-    reader = Reader(new_id, answer_tool=offered.answer_tool)
-    return Outgoing(PATH, {"anthropic-version": VERSION}, orjson.dumps(body), reader, refusal)
+    headers = {"anthropic-version": VERSION}
+    return Outgoing(PATH, headers, orjson.dumps(body), lambda: Reader(new_id, answer_tool=offered.answer_tool), refusal)
 
 
 def _refuse_impossible(chat: Chat) -> None:

@@ -89,6 +89,7 @@ class Reader:
         self._own = own
         self._started = False
         self._block: _Block | None = None
+        self._silent = True  # nothing was said in the block so far
         self._calls = 0
         self._broken = False  # the last call is no JSON object
         self._counts: dict[str, int] = {}
@@ -118,7 +119,9 @@ class Reader:
             return ()
         if self._started == (kind == "message_start"):
             raise _wrong(f"`{kind}` out of order")
-        return tuple(self._events(str(kind), fields))
+        events = tuple(self._events(str(kind), fields))
+        self._silent = self._silent and not events
+        return events
 
     def _events(self, kind: str, fields: Json) -> Iterator[Event]:
         match kind:
@@ -140,6 +143,7 @@ class Reader:
         if self._block is not None or self._reason is not None:
             raise _wrong("`content_block_start` out of order")
         begun = _member(fields, "content_block")
+        self._silent = True
         self._block = opened = _Block(_index(fields), _string(begun, "type"), begun)
         if opened.kind == "tool_use" and not opened.name:
             raise _wrong("a tool call without a name")
@@ -178,11 +182,11 @@ class Reader:
         if block.kind == "tool_use":
             yield from self._called(block)
         elif self._own:
-            if block.kind in _BLOCKS:
-                yield BlockEnd()
-            else:
+            if block.kind not in _BLOCKS:
                 whole = _finished(block)
                 yield OwnBlock(_json(whole), sealed=block.kind == "redacted_thinking", kept=encrypted_in(whole))
+            elif not self._silent:
+                yield BlockEnd()
 
     def _called(self, block: _Block) -> Iterator[Event]:
         whole = block.input()

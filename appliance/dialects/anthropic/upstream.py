@@ -68,7 +68,7 @@ def forwarded(
     if messages is not None:
         members["messages"] = orjson.Fragment(_without_thoughts(messages, is_foreign))
     content = with_members(body, members).encode()
-    return Outgoing(PATH, headers(given), content, Reader(new_id, own=True), refusal)
+    return Outgoing(PATH, headers(given), content, lambda: Reader(new_id, own=True), refusal)
 
 
 def _without_thoughts(messages: str, is_foreign: Callable[[str, str], bool]) -> str:

@@ -55,7 +55,7 @@ def written(chat: Chat, *, model: str, new_id: Callable[[], str]) -> Outgoing:
         "stop": list(sampling.stop) or None,
     }
     body = orjson.dumps({name: value for name, value in wishes.items() if value is not None})
-    return Outgoing(PATH, {}, body, Reader(new_id, choices=chat.choices, parallel=chat.parallel), refusal)
+    return Outgoing(PATH, {}, body, lambda: Reader(new_id, choices=chat.choices, parallel=chat.parallel), refusal)
 
 
 def _tool(tool: Tool) -> Json:

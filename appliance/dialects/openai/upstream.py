@@ -41,8 +41,8 @@ def forwarded(body: str, *, model: str, end_user: EndUser, new_id: Callable[[], 
     }
     wanted = fields.get("n")
     choices = min(wanted, MAX_CHOICES) if isinstance(wanted, int) and wanted > 0 else 1
-    reader = Reader(new_id, choices=choices, parallel=fields.get("parallel_tool_calls") is not False)
-    return _outgoing(with_members(body, members).encode(), reader)
+    parallel = fields.get("parallel_tool_calls") is not False
+    return _outgoing(with_members(body, members).encode(), lambda: Reader(new_id, choices=choices, parallel=parallel))
 
 
 def written(chat: Chat, *, model: str, new_id: Callable[[], str], compatible: bool = False) -> Outgoing:
@@ -51,10 +51,10 @@ def written(chat: Chat, *, model: str, new_id: Callable[[], str], compatible: bo
     Raises DialectError naming what the provider has no word for.
     """
     body = orjson.dumps(writing.body(chat, model=model, compatible=compatible))
-    return _outgoing(body, Reader(new_id, choices=chat.choices, parallel=chat.parallel))
+    return _outgoing(body, lambda: Reader(new_id, choices=chat.choices, parallel=chat.parallel))
 
 
-def _outgoing(body: bytes, reader: Reader) -> Outgoing:
+def _outgoing(body: bytes, reader: Callable[[], Reader]) -> Outgoing:
     return Outgoing(PATH, {}, body, reader, refusal)
 
 

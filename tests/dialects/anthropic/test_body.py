@@ -52,7 +52,7 @@ def test_the_call():
         b'{"model":"claude-x","max_tokens":32000,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],'
         b'"stream":true}'
     )
-    assert isinstance(made.reader, Reader)
+    assert isinstance(made.reader(), Reader)
     assert made.refusal is refusal
 
 
@@ -168,11 +168,12 @@ class TestEffort:
 def test_json_of_any_kind_is_a_tools_input_and_read_as_text():
     made = written(replace(HI, format=Format()), model="m", new_id=str)
     (tool,) = json.loads(made.body)["tools"]
+    reader = made.reader()
     for line in (
         {"type": "message_start", "message": {}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", **tool}},
     ):
-        assert made.reader.read("", json.dumps(line)) == ()
+        assert reader.read("", json.dumps(line)) == ()
     delta = {"type": "input_json_delta", "partial_json": '{"a"'}
-    (event,) = made.reader.read("", json.dumps({"type": "content_block_delta", "index": 0, "delta": delta}))
+    (event,) = reader.read("", json.dumps({"type": "content_block_delta", "index": 0, "delta": delta}))
     assert event.text == '{"a"'  # type: ignore[union-attr]

@@ -110,6 +110,7 @@ class TestEvents:
                 [ReasoningDelta("Hm."), own(SIGNED, sealed=True), BlockEnd()],
                 id="a signature that came at once",
             ),
+            pytest.param([(text_block(), [said("")]), (thought(), [])], [], id="blocks in which nothing is said"),
             pytest.param([(thought(), [SIGNED])], [own(SIGNED, sealed=True), BlockEnd()], id="nothing but a signature"),
             pytest.param(
                 [(text_block(citations=[]), [CITED, said("a"), CITED])],

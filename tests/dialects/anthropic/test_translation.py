@@ -241,7 +241,7 @@ def test_an_answer_reaches_an_openai_client(blocks: list[tuple[str, str]]):
     """Streamed, as a reader of OpenAI's own grammar sees it."""
     chat = parse(b'{"messages":[{"role":"user","content":"hi"}]}').chat
     ids = itertools.count()
-    reader = written(chat, model="m", new_id=lambda: f"call_{next(ids)}").reader
+    reader = written(chat, model="m", new_id=lambda: f"call_{next(ids)}").reader()
     writers = {"text": text, "thinking": thinking}
     sent = [
         tool_use("f", value, index=i) if kind == "call" else writers[kind](value, index=i)

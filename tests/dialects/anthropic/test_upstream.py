@@ -316,7 +316,8 @@ class TestHeaders:
 
 def test_the_answer_is_read_with_all_that_only_this_dialect_says():
     outgoing = forward("{}")
-    assert isinstance(outgoing.reader, Reader)
+    reader = outgoing.reader()
+    assert isinstance(reader, Reader)
     usage = {"input_tokens": 1, "output_tokens": 1}
     started: Json = {"type": "message_start", "message": {"usage": usage}}
     block = {"type": "thinking", "thinking": "", "signature": ""}
@@ -329,7 +330,7 @@ def test_the_answer_is_read_with_all_that_only_this_dialect_says():
         {"type": "content_block_start", "index": 1, "content_block": {"type": "redacted_thinking", "data": "x"}},
         {"type": "content_block_stop", "index": 1},
     ]
-    read = [found for one in events for found in outgoing.reader.read(one["type"], orjson.dumps(one).decode())]
+    read = [found for one in events for found in reader.read(one["type"], orjson.dumps(one).decode())]
     assert [json.loads(one.json) for one in read if isinstance(one, OwnDelta)] == [signed]
     assert [json.loads(one.json) for one in read if isinstance(one, OwnBlock)] == [events[4]["content_block"]]
     assert outgoing.refusal(401, b"").kind == "key"

@@ -105,7 +105,7 @@ def test_a_body_of_openai_s_dialect_with_all_its_hints_becomes_one_that_mistral_
 
 def test_mistral_s_stream():
     """As the API sends it: a tool call whole, usage with the reason, content as a list from models that think."""
-    outgoing = write(Chat((HI,), tools=(LOOK,)))
+    reader = write(Chat((HI,), tools=(LOOK,))).reader()
     thought = {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]}
     call = {"id": "D681PevKs", "type": "function", "function": {"name": "look", "arguments": '{"a": 1}'}, "index": 0}
     events: list[Event] = []
@@ -118,8 +118,8 @@ def test_mistral_s_stream():
     ):  # fmt: skip
         reason = "tool_calls" if more else None
         chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}], **more}
-        events += outgoing.reader.read("", orjson.dumps(chunk).decode())
-    assert outgoing.reader.finished
+        events += reader.read("", orjson.dumps(chunk).decode())
+    assert reader.finished
     assert events == [
         ReasoningDelta("Hm."),
         TextDelta("Hi"),

@@ -116,7 +116,7 @@ def test_a_name_that_comes_twice_or_is_spelled_otherwise_hides_nothing_less(body
     ("wish", "choices"), [("", 1), ('"n":2,', 2), ('"n":null,', 1), ('"n":"2",', 1), ('"n":1000000000,', 128)]
 )
 def test_the_reader_expects_as_many_answers_as_were_asked_for(wish: str, choices: int):
-    reader = forward(f'{{{wish}"model":"m"}}').reader
+    reader = forward(f'{{{wish}"model":"m"}}').reader()
     assert isinstance(reader, Reader)
     for index in range(choices):
         assert not reader.ended
@@ -125,7 +125,7 @@ def test_the_reader_expects_as_many_answers_as_were_asked_for(wish: str, choices
 
 
 def test_one_call_where_the_caller_wants_no_more():
-    reader = forward('{"parallel_tool_calls":false}').reader
+    reader = forward('{"parallel_tool_calls":false}').reader()
     call = '{"id":"%s","function":{"name":"%s","arguments":"{}"}}'
     calls = ",".join(call % (name, name) for name in "ab")
     events = list(
