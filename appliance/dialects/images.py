@@ -8,7 +8,7 @@ import base64
 import binascii
 import re
 
-from appliance.dialects.chat import DialectError, Image
+from appliance.dialects.chat import Chat, DialectError, Image
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
 """Of one picture, decoded; the size that OpenAI takes."""
@@ -19,9 +19,14 @@ _NOT_DATA = "is not a base64 data URL (`data:image/png;base64,…`)"
 
 _REMOTE = re.compile(r"(?:https?|ftp):", re.IGNORECASE)
 
-_MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
+_GIF = "image/gif"
 
-_GIF = (b"GIF87a", b"GIF89a")
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", _GIF),
+    (b"GIF89a", _GIF),
+)
 
 
 def from_data_url(url: str, param: str) -> Image:
@@ -42,6 +47,12 @@ def remote(param: str) -> DialectError:
     return _refused(param, "is an address, and no address is ever fetched: send the content itself, in base64")
 
 
+def refuse_gifs(chat: Chat, whose: str) -> None:
+    """Raises DialectError for a GIF, which not all models read; `whose` says in the sentence which do not."""
+    if any(isinstance(part, Image) and part.media_type == _GIF for message in chat.messages for part in message.parts):
+        raise _refused("messages", f"has a GIF, which {whose} do not read: send PNG, JPEG or WebP")
+
+
 def _picture(encoded: str, param: str, what: str) -> Image:
     if len(encoded) > -(-MAX_IMAGE_BYTES // 3) * 4:
         raise _refused(param, f"is a picture of more than {MAX_IMAGE_BYTES // 1024**2} MiB")
@@ -59,8 +70,7 @@ def _media_type(data: bytes, param: str) -> str:
             return media_type
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
-    what = "is a GIF, which local models do not read" if data.startswith(_GIF) else "is none of the pictures we know"
-    raise _refused(param, f"{what}: send PNG, JPEG or WebP")
+    raise _refused(param, "is none of the pictures we know: send PNG, JPEG, WebP or GIF")
 
 
 def _refused(param: str, what: str) -> DialectError:

@@ -331,6 +331,7 @@ class TestFiles:
         "block",
         [
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAQABAAAA"}},
             document(source={"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}),
             {"type": "text", "text": PNG},
             {"type": "text", "text": f"data:image/png;base64,{PNG}"},

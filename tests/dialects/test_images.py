@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.dialects import images
-from appliance.dialects.chat import DialectError, Image
-from appliance.dialects.images import MAX_IMAGE_BYTES, from_base64, from_data_url, remote
+from appliance.dialects.chat import Chat, DialectError, Image, Message, Text
+from appliance.dialects.images import MAX_IMAGE_BYTES, from_base64, from_data_url, refuse_gifs, remote
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 8
 JPEG = b"\xff\xd8\xff\xe0" + b"\x00" * 8
+GIF = b"GIF89a\x01\x00"
 WEBP = b"RIFF\x24\x00\x00\x00WEBPVP8 "
 
 
@@ -28,7 +29,9 @@ def refused(text: str) -> str:
     return error.value.message
 
 
-@pytest.mark.parametrize(("data", "kind"), [(PNG, "image/png"), (JPEG, "image/jpeg"), (WEBP, "image/webp")])
+@pytest.mark.parametrize(
+    ("data", "kind"), [(PNG, "image/png"), (JPEG, "image/jpeg"), (WEBP, "image/webp"), (GIF, "image/gif")]
+)
 @pytest.mark.parametrize("claimed", ["image/png", "image/jpeg", "image/gif", "text/plain;charset=utf-8", ""])
 def test_the_bytes_say_what_they_are(data: bytes, kind: str, claimed: str):
     assert from_data_url(url(data, claimed), "p") == Image(data, kind)
@@ -78,13 +81,18 @@ def test_base64_is_strict(encoded: str):
 
 
 @pytest.mark.parametrize("data", [b"GIF87a\x01\x00", b"GIF89a\x01\x00"])
-def test_a_gif_is_refused_by_name(data: bytes):
-    assert "GIF" in refused(url(data, "image/gif"))
+def test_a_gif_is_refused_by_its_name_where_no_model_reads_one(data: bytes):
+    gif = from_data_url(url(data), "p")
+    for role, parts in (("user", (Text("a"), gif)), ("tool", (gif,))):
+        with pytest.raises(DialectError, match="has a GIF, which their models do not read") as error:
+            refuse_gifs(Chat((Message("user", (Text("a"),)), Message(role, parts))), "their models")
+        assert error.value.param == "messages"
+    refuse_gifs(Chat((Message("user", (Text("GIF89a"), Image(PNG, "image/png"))),)), "their models")
 
 
 @pytest.mark.parametrize("data", [b"", b"<svg/>", b"%PDF-1.7", b"RIFF\x24\x00\x00\x00WAVEfmt ", b"BM", PNG[:7]])
 def test_other_bytes_are_refused(data: bytes):
-    assert "send PNG, JPEG or WebP" in refused(url(data))
+    assert "send PNG, JPEG, WebP or GIF" in refused(url(data))
 
 
 def test_a_picture_has_a_size(monkeypatch: pytest.MonkeyPatch):

@@ -12,6 +12,7 @@ from dataclasses import replace
 import orjson
 
 from appliance.dialects.chat import Chat, DialectError, Tool
+from appliance.dialects.images import refuse_gifs
 from appliance.dialects.leaves import definition
 from appliance.dialects.mistral.turns import turns
 from appliance.dialects.openai.refusals import refusal
@@ -32,6 +33,7 @@ def written(chat: Chat, *, model: str, new_id: Callable[[], str]) -> Outgoing:
     Raises DialectError naming what Mistral has no word for.
     """
     chat.check_said()
+    refuse_gifs(chat, "the provider's models")
     sampling = chat.sampling
     if sampling.top_k is not None:
         raise DialectError("The provider's models have no `top_k`: leave it out.", "top_k")

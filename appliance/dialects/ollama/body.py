@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import orjson
 
 from appliance.dialects.chat import Chat, Effort, Image, Message, Sampling, Tool, ToolCall
+from appliance.dialects.images import refuse_gifs
 from appliance.dialects.jsonobject import played_back
 from appliance.dialects.ollama.forced import forced
 from appliance.dialects.ollama.lines import Reader
@@ -60,9 +61,10 @@ def prepare(
     no tool can be called for that.
     What the caller did not set is left to the model's own defaults.
 
-    Raises DialectError naming a tool whose schema cannot be written, or what a `Chat` could not say of the call.
+    Raises DialectError naming a tool whose schema cannot be written, a GIF, or what a `Chat` could not say of the call.
     """
     chat.check_said()
+    refuse_gifs(chat, "the models of this installation")
     demanded, offered = forced(chat), offers(chat)
     format_from: str | None = None
     body: dict[str, object] = {"model": target.model, "messages": [_message(one.told) for one in folded(chat)]}

@@ -91,6 +91,10 @@ class TestContent:
         source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG.data).decode()}
         assert content == [text("what is "), {"type": "image", "source": source}, text("this")]
 
+    def test_a_gif_is_a_picture_too(self):
+        ((_, (picture,)),) = turns(Message("user", (Image(b"GIF89a", "image/gif"),)))
+        assert picture["source"] == {"type": "base64", "media_type": "image/gif", "data": "R0lGODlh"}
+
     def test_neighbouring_texts_keep_the_blanks_between_them(self):
         assert turns(said("user", "a", " \n", "b")) == [("user", [text("a \nb")])]
 

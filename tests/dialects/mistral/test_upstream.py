@@ -11,6 +11,7 @@ from appliance.dialects.chat import (
     Event,
     Finish,
     Format,
+    Image,
     Message,
     ReasoningDelta,
     Sampling,
@@ -82,6 +83,12 @@ def test_what_mistral_has_no_word_for_is_refused_by_name(top: int):
     with pytest.raises(DialectError) as refused:
         body(sampling=Sampling(top_logprobs=top))
     assert refused.value.param == "logprobs"
+
+
+def test_a_gif_is_refused_by_its_name():
+    with pytest.raises(DialectError, match="has a GIF") as refused:
+        write(Chat((Message("user", (Image(b"GIF89a", "image/gif"),)),)))
+    assert refused.value.param == "messages"
 
 
 def test_a_body_of_openai_s_dialect_with_all_its_hints_becomes_one_that_mistral_takes():

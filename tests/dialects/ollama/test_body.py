@@ -51,6 +51,13 @@ def test_what_the_caller_did_not_set_is_not_sent():
     )
 
 
+def test_a_gif_is_refused_by_its_name():
+    # Ollama decodes with Go's png, jpeg and webp (dialects.md §1.1).
+    with pytest.raises(DialectError, match="has a GIF") as refused:
+        written(replace(HI, messages=(Message("user", (Image(b"GIF89a", "image/gif"),)),)))
+    assert refused.value.param == "messages"
+
+
 class TestMessages:
     def test_order_and_text(self):
         turns = [("system", "be\x00 terse"), ("user", "é😀"), ("assistant", ""), ("user", '"\\\n')]
