@@ -6,7 +6,10 @@ Providers pair calls and results by these ids, but a history may have come from 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from appliance.dialects.chat import Message
+from appliance.dialects.chat import DialectError, Message
+
+MAX_QUOTED = 80
+"""Characters of an id, or of a name, in a sentence."""
 
 
 def with_ids(messages: Iterable[Message], spelled: Callable[[str], str] = str) -> tuple[Message, ...]:
@@ -28,6 +31,27 @@ def with_ids(messages: Iterable[Message], spelled: Callable[[str], str] = str) -
             waiting = [one for one in waiting if one[0] != answered]
         out.append(replace(message, tool_calls=calls, tool_call_id=answered))
     return tuple(out)
+
+
+_END = Message("user")
+
+
+def check_answered(messages: Iterable[Message]) -> None:
+    """Raises DialectError naming the first call whose result is not in the messages right behind it, for providers that
+    take no other conversation."""
+    waiting: dict[str, str] = {}  # names by ids
+    for message in (*with_ids(messages), _END):
+        if message.role == "tool":
+            waiting.pop(message.tool_call_id, None)
+            continue
+        if waiting:
+            call_id, name = next(iter(waiting.items()))
+            call = f"the call {call_id[:MAX_QUOTED]!r} of {name[:MAX_QUOTED]!r}"
+            raise DialectError(
+                f"`messages` has no result for {call} right behind it, and the provider needs one for every call.",
+                "messages",
+            )
+        waiting = {call.id: call.name for call in message.tool_calls}
 
 
 def _answered(waiting: list[tuple[str, str]], name: str) -> str:

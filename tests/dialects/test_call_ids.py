@@ -1,7 +1,9 @@
 """Providers refuse a result that answers no call (OpenAI API reference, "Tool messages")."""
 
-from appliance.dialects.call_ids import with_ids
-from appliance.dialects.chat import Message, ToolCall
+import pytest
+
+from appliance.dialects.call_ids import check_answered, with_ids
+from appliance.dialects.chat import DialectError, Message, ToolCall
 
 
 def ids(*messages: Message, **options: object) -> list[list[str] | str]:
@@ -45,3 +47,40 @@ def test_the_same_call_again_is_another_one():
 def test_nothing_else_changes():
     message = Message("user", reasoning="r")
     assert with_ids((message,)) == (message,)
+
+
+SAID, AGAIN = Message("user"), called(("k", "c"))
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (),
+        (SAID,),
+        (called(("i", "a"), ("j", "b")), result("j"), result("i"), AGAIN, result("k"), SAID),
+        (called(("", "a"), ("", "b")), result(name="b"), result(name="a")),
+        # One that answers nothing, or twice, is for others to refuse.
+        (result("x"), called(("i", "a")), result("i"), result("i")),
+    ],
+)
+def test_calls_that_all_have_their_results(messages: tuple[Message, ...]):
+    check_answered(messages)
+
+
+@pytest.mark.parametrize(
+    ("messages", "named"),
+    [
+        ((called(("i", "a")),), "'i' of 'a'"),
+        ((called(("i", "a")), SAID), "'i' of 'a'"),
+        ((called(("i", "a"), ("j", "b")), result("i"), SAID), "'j' of 'b'"),
+        ((called(("i", "a")), result("j"), SAID), "'i' of 'a'"),
+        ((called(("i", "a")), SAID, result("i")), "'i' of 'a'"),
+        ((called(("i", "a")), AGAIN, result("k")), "'i' of 'a'"),
+        ((called(("i", "a" * 200)),), f"'{'a' * 80}'"),
+    ],
+)
+def test_the_first_without_one_is_named(messages: tuple[Message, ...], named: str):
+    with pytest.raises(DialectError) as error:
+        check_answered(messages)
+    assert named in error.value.message
+    assert error.value.param == "messages"

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import orjson
 
+from appliance.dialects.call_ids import check_answered
 from appliance.dialects.chat import Chat, DialectError, Tool
 from appliance.dialects.images import refuse_gifs
 from appliance.dialects.leaves import definition
@@ -34,6 +35,7 @@ def written(chat: Chat, *, model: str, new_id: Callable[[], str]) -> Outgoing:
     """
     chat.check_said()
     refuse_gifs(chat, "the provider's models")
+    check_answered(chat.messages)
     sampling = chat.sampling
     if sampling.top_k is not None:
         raise DialectError("The provider's models have no `top_k`: leave it out.", "top_k")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from appliance.dialects.call_ids import with_ids
+from appliance.dialects.call_ids import check_answered, with_ids
 from appliance.dialects.chat import Chat, DialectError, Format, Image, Message, Part, Text, ToolCall, ToolChoice
 from appliance.dialects.leaves import definition
 
@@ -25,7 +25,7 @@ _THINKS = re.compile(r"(?:^|/)(?:o[1-9]|gpt-oss|gpt-[5-9](?!\d))(?!.*chat)")
 
 def body(chat: Chat, *, model: str, compatible: bool) -> Json:
     """The body, streamed. `compatible`: for a server that speaks like OpenAI, which may know only the older
-    `max_tokens` and takes more than four stop sequences.
+    `max_tokens`, takes more than four stop sequences, and most often a call without a result too.
 
     Raises DialectError naming what cannot be said.
     """
@@ -35,6 +35,8 @@ def body(chat: Chat, *, model: str, compatible: bool) -> Json:
         raise DialectError(f"The provider takes at most {MAX_STOPS} stop sequences: `stop` has more.", "stop")
     if sampling.top_k is not None and not compatible:
         raise DialectError("The provider's models have no `top_k`: leave it out.", "top_k")
+    if not compatible:
+        check_answered(chat.messages)
     wishes: Json = {
         "model": model,
         "messages": turns(chat.messages),

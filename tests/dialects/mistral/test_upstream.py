@@ -18,6 +18,7 @@ from appliance.dialects.chat import (
     Text,
     TextDelta,
     Tool,
+    ToolCall,
     ToolCallDelta,
     ToolChoice,
     Usage,
@@ -83,6 +84,12 @@ def test_what_mistral_has_no_word_for_is_refused_by_name(top: int):
     with pytest.raises(DialectError) as refused:
         body(sampling=Sampling(top_logprobs=top))
     assert refused.value.param == "logprobs"
+
+
+def test_a_call_without_a_result_is_refused_before_mistral_would():
+    # mistral-common: "Not the same number of function calls and responses".
+    with pytest.raises(DialectError, match="'toolu_1' of 'look'"):
+        write(Chat((HI, Message("assistant", (), (ToolCall("toolu_1", "look", "{}"),)), HI)))
 
 
 def test_a_gif_is_refused_by_its_name():

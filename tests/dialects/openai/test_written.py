@@ -108,6 +108,14 @@ def test_a_server_that_speaks_alike_gets_the_older_word_and_as_many_stop_sequenc
     assert refused.value.param == "stop"
 
 
+def test_a_call_without_a_result_is_refused_before_openai_would():
+    # OpenAI API reference: an assistant message with `tool_calls` must be followed by tool messages for each of them.
+    history = (Message("user", (Text("go"),)), Message("assistant", (), (ToolCall("toolu_1", "look", "{}"),)))
+    with pytest.raises(DialectError, match="'toolu_1' of 'look'"):
+        written(Chat(history))
+    assert len(written(Chat(history), compatible=True)["messages"]) == 2
+
+
 def test_turns():
     assert messages(
         Message("system", (Text("Be terse."),)),
