@@ -17,11 +17,11 @@ class Absent:
 
 ABSENT: Final = Absent()
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.DOTALL)
 """A string, or what changes the place. Numbers and words are passed over."""
 
 _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
-_SPACE = " \t\r\n"
+SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _members(document: str) -> Iterator[_Member]:
     """The members of the outermost object, in order."""
     depth = 0
     name: tuple[str, int, int] | None = None
-    for token in _TOKEN.finditer(document):
+    for token in TOKEN.finditer(document):
         start, end = token.span()
         what = document[start]
         if what == '"':
@@ -99,7 +99,7 @@ def _members(document: str) -> Iterator[_Member]:
             depth += 1
         else:
             if depth == 1 and name is not None:
-                value = document[name[2] : start].rstrip(_SPACE)
+                value = document[name[2] : start].rstrip(SPACE)
                 yield _Member(*name, name[2] + len(value))
                 name = None
             if what != ",":
