@@ -10,7 +10,7 @@ from typing import cast
 
 import orjson
 
-from appliance.dialects.chat import DialectError, Part, Text, Unsaid
+from appliance.dialects.chat import Part, Text, Unsaid
 from appliance.dialects.fields import Fields, as_fields, wrong_type
 from appliance.dialects.images import from_base64, remote
 
@@ -125,7 +125,3 @@ def _search_result(block: Fields, gaps: Gaps) -> Iterator[Part]:
         if said:
             yield Text(said)
     yield from texts(block, "content", gaps)
-
-
-def refused_role(param: str) -> DialectError:
-    return wrong_type(param, "one of user, assistant and system")

@@ -4,13 +4,14 @@ A user's turn that answers calls becomes one `tool` message for each result, the
 Source: dialects.md §1.2 ("Blocks"); the types of PyPI `anthropic` 2.14.0.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import orjson
 
-from appliance.dialects.anthropic.blocks import Gaps, as_text, content, kind, parts, refused_role, required, texts
+from appliance.dialects.anthropic.blocks import Gaps, as_text, content, kind, parts, required, texts
 from appliance.dialects.chat import DialectError, Message, Part, Text, ToolCall
-from appliance.dialects.fields import Fields, as_fields
+from appliance.dialects.fields import Fields, as_fields, wrong_type
 
 MAX_MESSAGES = 10_000
 """More than any conversation has turns, and each costs a model some tokens: what is longer is read for nothing."""
@@ -22,6 +23,8 @@ time, so that a model that read it could keep nothing of what it computed before
 BETWEEN_BLOCKS = "\n"
 """Stands between blocks where they have to be one text: they are read apart."""
 
+NO_INPUTS: Mapping[str, str] = MappingProxyType({})
+
 
 def system(fields: Fields, gaps: Gaps) -> tuple[Message, ...]:
     """The `system` of a body as the first turn, if it says anything. Raises DialectError."""
@@ -30,8 +33,9 @@ def system(fields: Fields, gaps: Gaps) -> tuple[Message, ...]:
     return (Message("system", said, joint=BETWEEN_BLOCKS),) if said else ()
 
 
-def turns(fields: Fields, gaps: Gaps) -> tuple[Message, ...]:
-    """The `messages` of a body. Raises DialectError."""
+def turns(fields: Fields, gaps: Gaps, inputs: Mapping[str, str] = NO_INPUTS) -> tuple[Message, ...]:
+    """The `messages` of a body. `inputs` has the text of what tools were given, by the path of the block, where that is
+    better than what was read of it. Raises DialectError."""
     messages = fields.items("messages")
     if not messages:
         raise DialectError("`messages` must be a list with at least one message.", "messages")
@@ -45,11 +49,11 @@ def turns(fields: Fields, gaps: Gaps) -> tuple[Message, ...]:
             case "user":
                 out += _user(message, names, gaps)
             case "assistant":
-                out.append(_assistant(message, names, gaps))
+                out.append(_assistant(message, names, gaps, inputs))
             case "system":
                 out.append(Message("system", texts(message, "content", gaps), joint=BETWEEN_BLOCKS))
             case _:
-                raise refused_role(message.param("role"))
+                raise wrong_type(message.param("role"), "one of user, assistant and system")
     return tuple(out)
 
 
@@ -83,7 +87,7 @@ def _result(block: Fields, names: dict[str, str], gaps: Gaps) -> Message:
     )
 
 
-def _assistant(message: Fields, names: dict[str, str], gaps: Gaps) -> Message:
+def _assistant(message: Fields, names: dict[str, str], gaps: Gaps, inputs: Mapping[str, str]) -> Message:
     """What the model thought is kept where it can be read; what is encrypted is for its provider alone."""
     found = content(message, "content")
     if not isinstance(found, list):
@@ -100,7 +104,7 @@ def _assistant(message: Fields, names: dict[str, str], gaps: Gaps) -> Message:
             case "redacted_thinking":
                 pass
             case "tool_use":
-                calls.append(_call(block))
+                calls.append(_call(block, inputs.get(block.path)))
             case other if other == "server_tool_use" or other.endswith("_tool_result"):
                 said.append(as_text(block))
             case other:
@@ -109,7 +113,7 @@ def _assistant(message: Fields, names: dict[str, str], gaps: Gaps) -> Message:
     return Message("assistant", tuple(said), tool_calls=tuple(calls), reasoning="".join(thoughts))
 
 
-def _call(block: Fields) -> ToolCall:
+def _call(block: Fields, written: str | None) -> ToolCall:
     given = block.nested("input")
-    arguments = orjson.dumps(given.values).decode() if given is not None else "{}"
+    arguments = "{}" if given is None else written or orjson.dumps(given.values).decode()
     return ToolCall(required(block, "id"), required(block, "name"), arguments)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from appliance.dialects.anthropic import messages, wishes
 from appliance.dialects.anthropic.blocks import Gaps
+from appliance.dialects.anthropic.inputs import long_inputs
 from appliance.dialects.chat import Chat
 from appliance.dialects.fields import Fields, wrong_type
 from appliance.dialects.jsonbody import load_object
@@ -28,17 +29,17 @@ def parse(body: bytes) -> Request:
     fields = Fields(load_object(body))
     if fields.get("max_tokens") is None:
         raise wrong_type("max_tokens", "an integer of at least 1")
-    return Request(fields.text("model") or "", _chat(fields), fields.flag("stream"))
+    return Request(fields.text("model") or "", _chat(fields, body), fields.flag("stream"))
 
 
 def counted(body: bytes) -> Chat:
     """Reads a body whose tokens shall be counted, which has nothing of how it is answered. Raises DialectError."""
-    return _chat(Fields(load_object(body)))
+    return _chat(Fields(load_object(body)), body)
 
 
-def _chat(fields: Fields) -> Chat:
+def _chat(fields: Fields, body: bytes) -> Chat:
     gaps = Gaps()
-    first, turns = messages.system(fields, gaps), messages.turns(fields, gaps)
+    first, turns = messages.system(fields, gaps), messages.turns(fields, gaps, long_inputs(body))
     tooling = wishes.tooling(fields, gaps)
     wishes.refuse_servers(fields)
     chat = Chat(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from appliance.dialects.anthropic.blocks import Gaps, as_text, content, kind, parts, refused_role, required, texts
+from appliance.dialects.anthropic.blocks import Gaps, as_text, content, kind, parts, required, texts
 from appliance.dialects.chat import DialectError, Image, Part, Text
 from appliance.dialects.fields import Fields
 
@@ -232,9 +232,3 @@ class TestTexts:
 def test_a_block_as_text_is_its_json():
     block = {"type": "server_tool_use", "input": {"query": "é", "n": [1, None]}}
     assert json.loads(as_text(Fields(block)).text) == block
-
-
-def test_a_role_that_is_none_is_refused_with_those_that_there_are():
-    error = refused_role("messages[0].role")
-    assert error.param == "messages[0].role"
-    assert error.message == "`messages[0].role` must be one of user, assistant and system."

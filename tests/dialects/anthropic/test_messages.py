@@ -108,6 +108,11 @@ def test_there_are_no_others(role: object):
     assert refused(HI, {"role": role, "content": "x"}) == "messages[1].role"
 
 
+def test_a_refused_role_is_told_which_there_are():
+    with pytest.raises(DialectError, match=r"^`messages\[0\].role` must be one of user, assistant and system\.$"):
+        read({"role": "tool", "content": "x"})
+
+
 def test_order_and_text_are_kept():
     said = [("user", " a\n"), ("assistant", "b\x00"), ("system", "é😀"), ("user", "again"), ("user", "and again")]
     messages = read(*({"role": role, "content": content} for role, content in said))
