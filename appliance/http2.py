@@ -1,4 +1,4 @@
-"""HTTP/2 on one connection: the h2 library's frames, and Hypercorn's streams, in the place of Hypercorn's `H2Protocol`.
+"""HTTP/2 on one connection: the frames of `http2_wire`, and Hypercorn's streams, in the place of its `H2Protocol`.
 
 In that (release 0.18) one stream reaches the others: a client that still sends when its answer is complete, or that
 has reset a thousand streams, breaks the connection, and a request that its app does not read stops it. An answer that
@@ -13,13 +13,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, cast
 
-from h2.config import H2Configuration
-from h2.connection import ConnectionInputs, H2Connection, H2ConnectionStateMachine
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, RequestReceived, StreamEnded, StreamReset
 from h2.events import Event as WireEvent
 from h2.exceptions import ProtocolError
-from h2.settings import SettingCodes, Settings
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.events import Body, EndBody, Request, Response, StreamClosed
@@ -28,14 +25,10 @@ from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.typing import AppWrapper, ConnectionState, TaskGroup, WorkerContext
 from hypercorn.utils import filter_pseudo_headers
 
-STREAMS = 100
-"""How many requests a client may have open at a time. Clients count on so many until they are told."""
+from appliance.http2_wire import STREAMS, Wire
 
 RUNNING = 2 * STREAMS
 """How many apps may run for one connection: a stream that its client resets is over at once, but its app is not."""
-
-HEADER_BYTES = 16 * 1024
-"""The largest header, with 32 bytes more for each field (RFC 9113, section 6.5.2). HTTP/1.1 has the same limit here."""
 
 WINDOW_BYTES = 65_535
 """How much of a request may come before its app takes it: what the standard starts with."""
@@ -48,30 +41,6 @@ SLICE_BYTES = 2 * 1024
 
 _VISIBLE = re.compile(rb"[!-~]+")
 """What a method and a path are made of: h2 looks at neither."""
-
-
-class _OpenEnded(H2ConnectionStateMachine):
-    """A client's GOAWAY says that no stream will follow, and ends none (RFC 9113, section 6.8). In h2 it ends all."""
-
-    def process_input(self, input_: ConnectionInputs) -> list[WireEvent]:
-        return [] if input_ is ConnectionInputs.RECV_GOAWAY else super().process_input(input_)
-
-
-class _Wire(H2Connection):
-    """The server's side of the frames."""
-
-    def __init__(self) -> None:
-        super().__init__(H2Configuration(client_side=False))
-        self.state_machine = _OpenEnded()
-        limits: dict[SettingCodes, int] = {
-            SettingCodes.MAX_CONCURRENT_STREAMS: STREAMS,
-            SettingCodes.MAX_HEADER_LIST_SIZE: HEADER_BYTES,
-        }
-        self.local_settings = Settings(client=False, initial_values=limits)
-        self.decoder.max_header_list_size = HEADER_BYTES
-
-    def clear_outbound_data_buffer(self) -> None:
-        """Called when a GOAWAY comes, and for us no reason to drop what is to be sent."""
 
 
 class _Stream:
@@ -160,7 +129,7 @@ class Http2:
         self._state = state
         self._ends = (ssl, client, server)
         self._send = send
-        self._wire = _Wire()
+        self._wire = Wire()
         self._streams: dict[int, _Stream] = {}
         self._running: set[_Stream] = set()
         self._work = asyncio.Event()

@@ -22,7 +22,8 @@ from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H2ProtocolAssumedError, H11Protocol
 from hypercorn.typing import AppWrapper, ASGIFramework, ASGIReceiveEvent, ASGISendEvent, ConnectionState, Scope
 
-from appliance.http2 import HEADER_BYTES, Http2
+from appliance.http2 import Http2
+from appliance.http2_wire import HEADER_BYTES
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application. It gets no lifespan: what it needs is built before."""

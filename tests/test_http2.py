@@ -26,7 +26,8 @@ from hpack import Encoder as HeaderEncoder
 from hyperframe.frame import ContinuationFrame, GoAwayFrame, HeadersFrame, PriorityFrame, SettingsFrame
 
 from appliance.gateway.asgi import ClientGone, Reply
-from appliance.http2 import HEADER_BYTES, RUNNING, STREAMS, WINDOW_BYTES
+from appliance.http2 import RUNNING, WINDOW_BYTES
+from appliance.http2_wire import HEADER_BYTES, STREAMS
 from appliance.listener import Listener, _Connection, same_app
 from tests.http2_client import http2_client
 from tests.waiting import until
@@ -543,6 +544,39 @@ async def test_a_request_that_no_app_can_be_asked_is_reset_alone(
         apps.go.set()
         assert await client.end_of(other) == b"begun"
         assert len(apps.scopes) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [(("X-Upper", "a"),), (("connection", "close"),), ((":path", "/"),), (("content-length", "1"),)],
+)
+async def test_a_malformed_request_is_reset_alone(apps: Apps, listening: Address, fields: tuple[tuple[str, str]]):
+    # Section 8.1.1; test_http2_wire.py has all that makes one.
+    async with http2_client(listening) as client:
+        other = client.ask("/slow")
+        client.wire.config.validate_outbound_headers = client.wire.config.normalize_outbound_headers = False
+        assert await client.reset_of(client.ask("/hello", "POST", fields)) == ErrorCodes.PROTOCOL_ERROR
+        apps.go.set()
+        assert await client.end_of(other) == b"begun"
+        assert await client.end_of(client.ask()) == b"hello"
+        assert apps.asked == 2
+
+
+@pytest.mark.parametrize("size", [1, 16_000])
+async def test_a_body_that_is_not_as_long_as_was_announced_is_told_to_its_app_as_broken_off(
+    apps: Apps, listening: Address, size: int
+):
+    async with http2_client(listening) as client:
+        other = client.ask("/slow")
+        for _ in range(STREAMS * 2):  # what is too much takes nothing of the window that all share
+            stream = client.ask("/digest", "POST", (("content-length", "2"),), b"x" * size)
+            assert await client.reset_of(stream) == ErrorCodes.PROTOCOL_ERROR
+        await until(lambda: apps.gone == apps.asked - 1)
+        apps.go.set()
+        assert await client.end_of(other) == b"begun"
+        stream = client.ask("/digest", "POST", end=False)
+        await client.upload(stream, b"y" * 200_000)
+        assert await client.end_of(stream) == hashlib.sha256(b"y" * 200_000).hexdigest().encode()
 
 
 async def test_priorities_are_taken_and_ignored(listening: Address):
