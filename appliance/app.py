@@ -42,6 +42,7 @@ from appliance.gateway.health import Health
 from appliance.gateway.messages import AnthropicDoor, CountTokens
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
+from appliance.gateway.room import ROOM_BYTES, Room
 from appliance.ids import Ids
 from appliance.lanes import external_connections
 from appliance.lanes.connections import open_session
@@ -158,11 +159,12 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
         )
         drain, auth, started = Drain(), Authenticator(database, clock), clock()
         max_body_bytes = settings.gateway.max_body_mb * 1024 * 1024
-        desk = Desk(auth, pipeline, drain, clock, max_body_bytes, limit_seconds=limits.total + SLACK_SECONDS)
+        room = Room(max(ROOM_BYTES, max_body_bytes))
+        desk = Desk(auth, pipeline, drain, clock, room, max_body_bytes, limit_seconds=limits.total + SLACK_SECONDS)
         families = routes.Families(
             chat_completions=Calling(desk, OpenAIDoor()),
             messages=Calling(desk, AnthropicDoor()),
-            count_tokens=CountTokens(auth, max_body_bytes),
+            count_tokens=CountTokens(auth, room, max_body_bytes),
             models=Models(
                 auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
             ),

@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from appliance.errors import BodyTooLarge
 from appliance.gateway.content_coding import Coding, Overflow, coding_of, decoded
+from appliance.gateway.room import SMALL_BYTES, Place
 
 
 class ClientGone(Exception):
@@ -31,20 +32,25 @@ TINY_BYTES = 512
 """Up to here a compressed body is decoded at once: it cannot become more than half a megabyte."""
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> Body:
+async def read_body(scope: Scope, receive: Receive, limit: int, place: Place) -> Body:
     """The request's body, hashed as it comes: a large one at once would hold others up.
 
-    At most `limit` bytes, both as it comes and after decoding.
+    At most `limit` bytes, both as it comes and after decoding. A body that is not small takes its `place` before more
+    than a small one is in memory, and has of it then what its content needs.
 
     Raises:
         BodyTooLarge: as soon as the limit is known to be passed; the rest is not read, or not decoded.
         BadRequest: the body is compressed in a way that we do not know, or wrongly.
         ClientGone: the client left before the end of its body.
+        Overloaded: there is no place for it.
     """
     coding = coding_of(scope["headers"])
-    announced = dict(scope["headers"]).get(b"content-length", b"0")
-    if announced.isdigit() and int(announced) > limit:
+    said = dict(scope["headers"]).get(b"content-length", b"0")
+    announced = int(said) if said.isdigit() else 0
+    if announced > limit:
         raise _too_large(limit)
+    if announced > SMALL_BYTES:
+        await place.take(announced if coding == "identity" else limit)
     chunks: list[bytes] = []
     digest = hashlib.sha256()
     size = 0
@@ -58,19 +64,31 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> Body:
         size += len(chunk)
         if size > limit:
             raise _too_large(limit)
+        if size > SMALL_BYTES and not place.size:
+            await place.take(limit)
         if not message.get("more_body", False):
             break
-    content = b"".join(chunks) if coding == "identity" else await _decoded(chunks, coding, limit, size)
+    content = b"".join(chunks) if coding == "identity" else await _decoded(chunks, coding, limit, place)
+    place.keep(len(content))
     return Body(content, digest.hexdigest(), size)
 
 
-async def _decoded(chunks: Sequence[bytes], coding: Coding, limit: int, size: int) -> bytes:
+async def _decoded(chunks: Sequence[bytes], coding: Coding, limit: int, place: Place) -> bytes:
+    if not place.size:
+        try:  # nothing but decoding tells whether the content is small as well
+            return await _decoded_within(min(limit, SMALL_BYTES), chunks, coding)
+        except Overflow:
+            await place.take(limit)
     try:
-        if size <= TINY_BYTES:
-            return decoded(chunks, coding, limit)
-        return await asyncio.to_thread(decoded, chunks, coding, limit)
+        return await _decoded_within(limit, chunks, coding)
     except Overflow:
         raise _too_large(limit, "decoded ") from None
+
+
+async def _decoded_within(limit: int, chunks: Sequence[bytes], coding: Coding) -> bytes:
+    if sum(map(len, chunks)) <= TINY_BYTES:
+        return decoded(chunks, coding, limit)
+    return await asyncio.to_thread(decoded, chunks, coding, limit)
 
 
 def _too_large(limit: int, which: str = "") -> BodyTooLarge:

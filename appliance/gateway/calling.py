@@ -17,6 +17,7 @@ from appliance.errors import BadRequest
 from appliance.gateway.asgi import Reply, read_body
 from appliance.gateway.auth import Authenticator
 from appliance.gateway.drain import Drain
+from appliance.gateway.room import Room
 from appliance.gateway.serving import Serving, Wire
 from appliance.ids import Clock
 
@@ -65,6 +66,7 @@ class Desk:
     pipeline: Pipeline
     drain: Drain
     clock: Clock
+    room: Room
     max_body_bytes: int
     limit_seconds: float = field(kw_only=True)
 
@@ -80,32 +82,33 @@ class Calling:
         desk = self._desk
         received = desk.clock()
         caller = await desk.auth.caller(scope, ["engine"])
-        body = await read_body(scope, receive, desk.max_body_bytes)
-        asked = await parsed(self._door.parse, body.content)
-        call = Call(
-            caller=caller,
-            endpoint=self._door.endpoint,
-            model=asked.model,
-            stream=asked.stream,
-            chat=asked.chat,
-            body=body.content,
-            body_sha256=body.sha256,
-            received=received,
-            received_bytes=body.size,
-            headers=self._door.headers(scope),
-        )
-        with desk.drain.call() as stopping:
-            exchange = await desk.pipeline.open(call)
-            wire = asked.wire(exchange, scope["request_id"])
-            serving = Serving(
-                exchange,
-                wire,
-                Reply(send),
+        with desk.room.place() as place:
+            body = await read_body(scope, receive, desk.max_body_bytes, place)
+            asked = await parsed(self._door.parse, body.content)
+            call = Call(
+                caller=caller,
+                endpoint=self._door.endpoint,
+                model=asked.model,
                 stream=asked.stream,
-                stopping=stopping,
-                limit_seconds=desk.limit_seconds,
+                chat=asked.chat,
+                body=body.content,
+                body_sha256=body.sha256,
+                received=received,
+                received_bytes=body.size,
+                headers=self._door.headers(scope),
             )
-            await serving.run(receive)
+            with desk.drain.call() as stopping:
+                exchange = await desk.pipeline.open(call)
+                wire = asked.wire(exchange, scope["request_id"])
+                serving = Serving(
+                    exchange,
+                    wire,
+                    Reply(send),
+                    stream=asked.stream,
+                    stopping=stopping,
+                    limit_seconds=desk.limit_seconds,
+                )
+                await serving.run(receive)
 
 
 async def parsed(parse: Callable[[bytes], T], content: bytes) -> T:

@@ -15,6 +15,7 @@ from appliance.gateway.asgi import Reply, read_body
 from appliance.gateway.auth import Authenticator
 from appliance.gateway.calling import Asked, parsed
 from appliance.gateway.errors import Shape
+from appliance.gateway.room import Room
 
 ENDPOINT = "/v1/messages"
 COUNTING = "/v1/messages/count_tokens"
@@ -68,14 +69,16 @@ class CountTokens:
     Asks nobody and writes nothing down.
     """
 
-    def __init__(self, auth: Authenticator, max_body_bytes: int) -> None:
+    def __init__(self, auth: Authenticator, room: Room, max_body_bytes: int) -> None:
         self._auth = auth
+        self._room = room
         self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._auth.caller(scope, ["engine"])
-        body = await read_body(scope, receive, self._max_body_bytes)
-        tokens = await parsed(_count, body.content)
+        with self._room.place() as place:
+            body = await read_body(scope, receive, self._max_body_bytes, place)
+            tokens = await parsed(_count, body.content)
         await Reply(send).whole(200, orjson.dumps({"input_tokens": tokens}))
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from appliance.errors import BadRequest, BodyTooLarge
-from appliance.gateway.asgi import Body, ClientGone, Reply, read_body
+from appliance.gateway.asgi import Body, ClientGone, Reply
+from appliance.gateway.asgi import read_body as read_body_in_place
+from appliance.gateway.room import SMALL_BYTES, Room
 
 MB = 1024 * 1024
 
@@ -22,6 +24,11 @@ def receiver(*messages: dict[str, Any]):
 
 def scope(**headers: str) -> dict[str, Any]:
     return {"headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}
+
+
+async def read_body(scope: Any, receive: Any, limit: int) -> Body:
+    with Room().place() as place:
+        return await read_body_in_place(scope, receive, limit, place)
 
 
 def part(body: bytes, more: bool = False) -> dict[str, Any]:
@@ -92,6 +99,32 @@ async def test_others_go_on_while_a_body_is_decoded():
     beside.cancel()
     assert body.content == content
     assert turns > 10
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize("size", [SMALL_BYTES, SMALL_BYTES + 1])
+async def test_a_body_takes_the_room_of_its_content_unless_it_is_small(coding: str, announced: bool, size: int):
+    room = Room(32 * MB)
+    content = bytes(size)
+    sent = gzip.compress(content) if coding == "gzip" else content
+    lengths = {"content_length": str(len(sent))} if announced else {}
+    asked = scope(content_encoding=coding, **lengths)
+    with room.place() as place:
+        await read_body_in_place(asked, receiver(part(sent[:100], more=True), part(sent[100:])), 32 * MB, place)
+        taken = place.size
+    assert taken == (0 if size == SMALL_BYTES else size)
+
+
+async def test_nothing_is_read_before_there_is_room_for_it():
+    room = Room(2 * MB)
+    with room.place() as other, room.place() as place:
+        await other.take(2 * MB)
+        asked = scope(content_length=str(2 * MB))
+        reading = asyncio.ensure_future(read_body_in_place(asked, receiver(), 32 * MB, place))
+        await asyncio.sleep(0.01)
+        assert not reading.done()
+        reading.cancel()
 
 
 async def test_a_reply_knows_the_hash_of_what_it_sent_and_of_what_it_would():
