@@ -7,8 +7,9 @@ SynapseError
 ├── AdminError           a command was refused: not found, a conflict, the daemon is down
 ├── ProofError           a certificate, key file or log is not what it must be
 └── CallError            a call ends without an answer; `code` decides its HTTP status
-    ├── BadRequest, NotFound, MethodNotAllowed, BodyTooLarge       the request itself
+    ├── BadRequest, NotFound, MethodNotAllowed                     the request itself
     │       └── AmbiguousLength                                    of BadRequest: two lengths
+    ├── BodyTooLarge, BodyStalled                                  its body
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
@@ -89,6 +90,12 @@ class MethodNotAllowed(CallError):
 
 class BodyTooLarge(CallError):
     code = "request_too_large"
+
+
+class BodyStalled(CallError):
+    """The client does not send its body, or too slowly."""
+
+    code = "request_timeout"
 
 
 class NotAuthenticated(CallError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starlette.types import Message, Receive, Scope, Send
 
-from appliance.errors import BodyTooLarge
+from appliance.errors import BodyStalled, BodyTooLarge
 from appliance.gateway.content_coding import Coding, Overflow, coding_of, decoded
 from appliance.gateway.room import SMALL_BYTES, Place
 
@@ -28,6 +28,12 @@ class Body:
     size: int
 
 
+PAUSE_SECONDS = 30.0
+BODY_SECONDS = 600.0
+"""How long a client may send nothing in the middle of its body, and how long the whole of it may take: meanwhile it
+holds a connection and the room of its body. 32 MB come in time at half a megabit a second.
+"""
+
 TINY_BYTES = 512
 """Up to here a compressed body is decoded at once: it cannot become more than half a megabyte."""
 
@@ -41,6 +47,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int, place: Place) ->
     Raises:
         BodyTooLarge: as soon as the limit is known to be passed; the rest is not read, or not decoded.
         BadRequest: the body is compressed in a way that we do not know, or wrongly.
+        BodyStalled: the client sends nothing, or too little, for too long.
         ClientGone: the client left before the end of its body.
         Overloaded: there is no place for it.
     """
@@ -54,8 +61,9 @@ async def read_body(scope: Scope, receive: Receive, limit: int, place: Place) ->
     chunks: list[bytes] = []
     digest = hashlib.sha256()
     size = 0
+    deadline = asyncio.get_running_loop().time() + BODY_SECONDS
     while True:
-        message = await receive()
+        message = await _next_piece(receive, deadline)
         if message["type"] != "http.request":
             raise ClientGone
         chunk: bytes = message.get("body", b"")
@@ -71,6 +79,16 @@ async def read_body(scope: Scope, receive: Receive, limit: int, place: Place) ->
     content = b"".join(chunks) if coding == "identity" else await _decoded(chunks, coding, limit, place)
     place.keep(len(content))
     return Body(content, digest.hexdigest(), size)
+
+
+async def _next_piece(receive: Receive, deadline: float) -> Message:
+    try:
+        async with asyncio.timeout_at(deadline), asyncio.timeout(PAUSE_SECONDS):
+            return await receive()
+    except TimeoutError:
+        raise BodyStalled(
+            "The rest of the request body did not come in time.", advice="Send the request again."
+        ) from None
 
 
 async def _decoded(chunks: Sequence[bytes], coding: Coding, limit: int, place: Place) -> bytes:
@@ -137,8 +155,8 @@ class Reply:
         except TimeoutError as error:
             raise ClientGone from error
 
-    async def whole(self, status: int, body: bytes, headers: Iterable[Header] = ()) -> None:
-        """A JSON answer in one piece."""
+    async def whole(self, status: int, body: bytes, headers: Iterable[Header] = (), *, last: bool = True) -> None:
+        """A JSON answer in one piece. Without `last` its end has to be written yet, with nothing in it."""
         length = (b"content-length", str(len(body)).encode())
         await self.start(status, [(b"content-type", b"application/json"), length, *headers])
-        await self.write(body, last=True)
+        await self.write(body, last=last)

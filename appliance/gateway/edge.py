@@ -24,9 +24,11 @@ OPENAI_PATHS = ("/v1/chat/", "/v1/completions", "/v1/responses", "/v1/embeddings
 NATIVE_PATHS = ("/v1/proofs", "/v1/ai/", "/v1/knowledge", "/.well-known/", "/healthz", "/readyz", "/metrics")
 
 DISCARD_BYTES = 256 * 1024 * 1024
-DISCARD_SECONDS = 30.0
-"""How much of a refused body is still read, and for how long. Nothing of it is kept."""
-
+DISCARD_SECONDS = 10.0
+DISCARD_PAUSE_SECONDS = 2.0
+"""How much of a refused body is still read, for how long, and how long its client may pause. Nothing of it is kept, but
+the connection is, and anybody can send such a request: no key is needed.
+"""
 
 _USE_CHAT = "Set the client to chat completions: POST /v1/chat/completions."
 
@@ -98,10 +100,13 @@ class Edge:
     async def _answer(self, scope: Scope, shape: Shape, body: "_Body", reply: "_Marked", error: CallError) -> None:
         if reply.started:  # too late for a status: what was begun ends here, unfinished
             return
-        await body.discard()
         answer = errors.reply(error, shape, reply.request_id)
         headers = [one for one in answer.headers if one[0] != b"connection" or scope["http_version"] == "1.1"]
-        await Reply(reply).whole(answer.status, answer.body, headers)
+        sending = Reply(reply)
+        # Who reads it at once has it whole; but its end would close the connection, or reset the stream, on the others.
+        await sending.whole(answer.status, answer.body, headers, last=False)
+        await body.discard()
+        await sending.write(b"", last=True)
 
     def _routing_error(self, error: HTTPException, scope: Scope, path: str) -> CallError:
         if error.status_code == 405:
@@ -156,7 +161,8 @@ class _Body:
         try:
             async with asyncio.timeout(DISCARD_SECONDS):
                 while not self._ended and size < DISCARD_BYTES:
-                    size += len((await self()).get("body", b""))
+                    async with asyncio.timeout(DISCARD_PAUSE_SECONDS):
+                        size += len((await self()).get("body", b""))
         except TimeoutError:
             return
 

@@ -11,6 +11,7 @@ from appliance.dialects.anthropic import errors as anthropic
 from appliance.dialects.openai import errors as openai
 from appliance.errors import (
     AmbiguousLength,
+    BodyStalled,
     BodyTooLarge,
     CallError,
     ContextLengthExceeded,
@@ -30,6 +31,7 @@ STATUS: dict[str, int] = {
     "read_only_key": 403,
     "provider_not_allowed": 403,
     "request_too_large": 413,
+    "request_timeout": 408,
     "invalid_request_error": 400,
     "context_length_exceeded": 400,
     "not_found": 404,
@@ -103,7 +105,7 @@ def reply(error: CallError, shape: Shape, request_id: str) -> ErrorReply:
         headers.append((b"x-should-retry", b"false"))  # the SDKs' own word; they would wait for nothing
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
-    if isinstance(error, BodyTooLarge | AmbiguousLength):
+    if isinstance(error, BodyTooLarge | BodyStalled | AmbiguousLength):
         headers.append((b"connection", b"close"))  # what follows on the connection is not read
     return ErrorReply(status, body(error, shape, request_id), tuple(headers))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from appliance.errors import BadRequest, BodyTooLarge
+from appliance.errors import BadRequest, BodyStalled, BodyTooLarge
 from appliance.gateway.asgi import Body, ClientGone, Reply
 from appliance.gateway.asgi import read_body as read_body_in_place
 from appliance.gateway.room import SMALL_BYTES, Room
@@ -55,6 +55,26 @@ async def test_an_announced_size_over_the_limit_is_refused_before_anything_is_re
 async def test_a_client_that_leaves_while_it_sends():
     with pytest.raises(ClientGone):
         await read_body(scope(), receiver(part(b"a", more=True), {"type": "http.disconnect"}), 3)
+
+
+def trickle(seconds: float):
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(seconds)
+        return part(b"a", more=True)
+
+    return receive
+
+
+async def test_a_client_that_pauses_in_its_body_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("appliance.gateway.asgi.PAUSE_SECONDS", 0.02)
+    with pytest.raises(BodyStalled, match="did not come in time"):
+        await asyncio.wait_for(read_body(scope(), trickle(3600), 3), 1)
+
+
+async def test_a_body_that_comes_too_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("appliance.gateway.asgi.BODY_SECONDS", 0.1)
+    with pytest.raises(BodyStalled, match="did not come in time"):
+        await asyncio.wait_for(read_body(scope(), trickle(0.001), MB), 1)
 
 
 async def test_a_compressed_body_is_decoded_and_its_hash_is_of_what_came():
@@ -163,3 +183,13 @@ async def test_a_whole_answer_has_its_length():
     await Reply(send).whole(200, b"{}", [(b"x-a", b"1")])
     assert dict(sent[0]["headers"]) == {b"content-type": b"application/json", b"content-length": b"2", b"x-a": b"1"}
     assert sent[1] == {"type": "http.response.body", "body": b"{}", "more_body": False}
+
+
+async def test_the_end_of_a_whole_answer_may_come_later():
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await Reply(send).whole(200, b"{}", last=False)
+    assert sent[1] == {"type": "http.response.body", "body": b"{}", "more_body": True}

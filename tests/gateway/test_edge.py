@@ -1,12 +1,15 @@
 import asyncio
+import contextlib
 
 import httpx
 import orjson
 import pytest
+from h2.errors import ErrorCodes
 
 from appliance.calls.pipeline import Pipeline
 from appliance.gateway.edge import shape_of
 from tests.box import CHAT, Box
+from tests.http2_client import http2_client
 from tests.upstreams.ollama import OllamaDouble
 
 
@@ -119,6 +122,88 @@ async def test_a_client_that_leaves_while_it_sends_its_body_harms_nothing(gatewa
     writer.close()
     await writer.wait_closed()
     assert (await gateway.chat()).status_code == 200
+
+
+async def opened(gateway: Box, *fields: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection on which the header of a call has been sent."""
+    host, port = gateway.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write("\r\n".join([f"POST {CHAT} HTTP/1.1", "host: x", *fields, "", ""]).encode())
+    return reader, writer
+
+
+async def whole_answer(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    return head + await reader.readexactly(length)
+
+
+UNSERVED = {
+    "no key": (["content-length: 100"], b"401"),
+    "too large": (["authorization: Bearer {key}", "content-length: 99999999"], b"413"),
+}
+
+
+@pytest.mark.parametrize("name", UNSERVED)
+async def test_who_is_refused_is_told_before_the_body_has_come(gateway: Box, name: str):
+    fields, status = UNSERVED[name]
+    reader, writer = await opened(gateway, *(field.format(key=gateway.key) for field in fields))
+    answer = await asyncio.wait_for(whole_answer(reader), 1)
+    assert answer.startswith(b"HTTP/1.1 " + status)
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_who_is_refused_may_send_the_body_and_ask_again(gateway: Box):
+    reader, writer = await opened(gateway, "content-length: 100")
+    assert (await asyncio.wait_for(whole_answer(reader), 1)).startswith(b"HTTP/1.1 401")
+    writer.write(b"x" * 100 + b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert (await asyncio.wait_for(whole_answer(reader), 1)).startswith(b"HTTP/1.1 200")
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_the_body_of_a_refused_request_that_pauses_is_not_waited_for(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("appliance.gateway.edge.DISCARD_PAUSE_SECONDS", 0.05)
+    reader, writer = await opened(gateway, "content-length: 100")
+    assert (await asyncio.wait_for(reader.read(), 1)).startswith(b"HTTP/1.1 401")
+    writer.close()
+    await writer.wait_closed()
+    host, port = gateway.url.removeprefix("http://").split(":")
+    async with http2_client((host, int(port))) as client:
+        stream = client.ask(CHAT, "POST", body=b"x", end=False)
+        assert b"invalid_api_key" in await asyncio.wait_for(client.end_of(stream), 1)
+        assert await client.reset_of(stream) == ErrorCodes.NO_ERROR
+
+
+async def test_the_body_of_a_refused_request_is_not_read_for_ever(gateway: Box, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("appliance.gateway.edge.DISCARD_SECONDS", 0.1)
+    reader, writer = await opened(gateway, "transfer-encoding: chunked")
+    assert (await asyncio.wait_for(whole_answer(reader), 1)).startswith(b"HTTP/1.1 401")
+    async with asyncio.timeout(5):
+        while not reader.at_eof():
+            writer.write(b"1\r\nx\r\n")
+            await asyncio.sleep(0.001)
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def test_a_call_whose_body_stalls_is_told_so_and_its_connection_closed(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("appliance.gateway.asgi.PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr("appliance.gateway.edge.DISCARD_PAUSE_SECONDS", 0.05)
+    reader, writer = await opened(gateway, f"authorization: Bearer {gateway.key}", "content-length: 100")
+    writer.write(b"{")
+    answer = await asyncio.wait_for(reader.read(), 1)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"connection: close" in answer.lower()
+    assert b'"code":"request_timeout"' in answer
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(gateway: Box):

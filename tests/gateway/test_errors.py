@@ -23,6 +23,7 @@ TABLE = [
     ("BadRequest", 400, "invalid_request_error", "invalid_request_error"),
     ("AmbiguousLength", 400, "invalid_request_error", "invalid_request_error"),
     ("BodyTooLarge", 413, "request_too_large", "invalid_request_error"),
+    ("BodyStalled", 408, "request_timeout", "invalid_request_error"),
     ("NotFound", 404, "not_found", "invalid_request_error"),
     ("MethodNotAllowed", 405, "method_not_allowed", "invalid_request_error"),
     ("UnknownAgent", 404, "model_not_found", "invalid_request_error"),
@@ -66,6 +67,7 @@ ANTHROPIC = {
     "BadRequest": (400, "invalid_request_error"),
     "AmbiguousLength": (400, "invalid_request_error"),
     "BodyTooLarge": (413, "request_too_large"),
+    "BodyStalled": (408, "invalid_request_error"),
     "NotFound": (404, "not_found_error"),
     "MethodNotAllowed": (405, "invalid_request_error"),
     "UnknownAgent": (404, "not_found_error"),
@@ -121,7 +123,7 @@ def test_only_where_nobody_has_the_model_an_sdk_is_told_not_to_try_again(name: s
 
 def test_headers_that_go_with_a_status():
     assert (b"www-authenticate", b"Bearer") in errors.reply(NotAuthenticated("No."), "openai", "req_1").headers
-    for unread in (BodyTooLarge("No."), hierarchy.AmbiguousLength("No.")):
+    for unread in (BodyTooLarge("No."), hierarchy.BodyStalled("No."), hierarchy.AmbiguousLength("No.")):
         assert (b"connection", b"close") in errors.reply(unread, "openai", "req_1").headers
 
 
