@@ -9,7 +9,8 @@ SynapseError
 └── CallError            a call ends without an answer; `code` decides its HTTP status
     ├── BadRequest, NotFound, MethodNotAllowed                     the request itself
     │       └── AmbiguousLength                                    of BadRequest: two lengths
-    ├── BodyTooLarge, BodyStalled                                  its body
+    ├── RequestTooLarge, BodyStalled                               its body
+    │       └── BodyTooLarge                                       of RequestTooLarge: the gateway has not read it
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
@@ -88,8 +89,14 @@ class MethodNotAllowed(CallError):
     code = "method_not_allowed"
 
 
-class BodyTooLarge(CallError):
+class RequestTooLarge(CallError):
+    """The request has more bytes than whoever would have to read it takes."""
+
     code = "request_too_large"
+
+
+class BodyTooLarge(RequestTooLarge):
+    """The gateway does not take it, and leaves the rest of it unread."""
 
 
 class BodyStalled(CallError):

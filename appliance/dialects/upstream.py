@@ -9,9 +9,9 @@ from typing import Literal, Protocol
 
 from appliance.dialects.chat import Event
 
-ErrorKind = Literal["key", "model", "request", "context", "busy", "failed"]
-"""What a provider complains of: our key, a model that it does not have, the request itself, a prompt that is too
-long, too much to do (rate limits, overload), or anything else that is its own fault."""
+ErrorKind = Literal["key", "model", "request", "size", "context", "busy", "failed"]
+"""What a provider complains of: our key, a model that it does not have, the request itself, that it is too many bytes,
+a prompt that is too long, too much to do (rate limits, overload), or anything else that is its own fault."""
 
 
 class ProviderError(Exception):

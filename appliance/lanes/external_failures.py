@@ -10,6 +10,7 @@ from appliance.errors import (
     CallError,
     ContextLengthExceeded,
     Overloaded,
+    RequestTooLarge,
     UpstreamFailed,
     UpstreamTimeout,
 )
@@ -104,6 +105,11 @@ class Failures:
                     f"The {self._provider} cannot serve this request: {text}",
                     advice="Change that, or ask the administrator for a model that can do it.",
                     param=self._field(said),
+                )
+            case "size":
+                return RequestTooLarge(
+                    f"The {self._provider} does not take a request of this size: {text}",
+                    advice="Shorten it, or send smaller pictures and files.",
                 )
             case "context":
                 tokens, maximum = said.overflow or (None, None)

@@ -38,7 +38,7 @@ _ADVICE: dict[Finding, str] = {
 }
 
 _FINDINGS: dict[ErrorKind, Finding] = {
-    "key": "key", "model": "model", "context": "ok", "request": "ok", "busy": "busy", "failed": "failed",
+    "key": "key", "model": "model", "context": "ok", "request": "ok", "size": "ok", "busy": "busy", "failed": "failed",
 }  # fmt: skip
 """Of the answer of one token. Who finds fault with the question itself has accepted the key and has the model."""
 

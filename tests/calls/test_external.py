@@ -14,6 +14,7 @@ from appliance.admin.policy_wire import NewProvider
 from tests.box import Box, box, sha256
 from tests.calls.outside import KEY, TOKEN, add, answer_text, last_body, outside
 from tests.upstreams import openai as upstream
+from tests.upstreams.anthropic import TOO_LARGE, AnthropicDouble
 from tests.upstreams.ollama import OllamaDouble, ollama_double
 from tests.upstreams.ollama import says as ollama_says
 from tests.upstreams.openai import OpenAIDouble, openai_double
@@ -200,6 +201,22 @@ FAULTS: dict[str, tuple[Any, int, str, str, int]] = {
     "malformed JSON": (upstream.says(b"data: {oops\n\n"), 502, "upstream_error", "failed", 1),
     "ends without an end": (upstream.says(upstream.chunk({"role": "assistant"})), 502, "upstream_error", "failed", 1),
 }
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_a_request_that_is_too_large_for_anthropic_is_told_as_such_in_both_dialects(tmp_path: Path, stream: bool):
+    async with outside(tmp_path / "state", "anthropic", mode="cloud") as (gateway, double):
+        assert isinstance(double, AnthropicDouble)
+        double.default = TOO_LARGE
+        own = await gateway.http.post("/v1/messages", content=gateway.body(max_tokens=20, stream=stream))
+        assert (own.status_code, own.json()["error"]["type"]) == (413, "request_too_large")
+        other = await gateway.chat(stream=stream)
+        assert refused(other) == (413, "request_too_large")
+        for answer in (own, other):
+            assert "does not take a request of this size" in answer.json()["error"]["message"]
+            assert "connection" not in answer.headers
+            said = await gateway.certificate(answer.headers["x-pulse-proof"])
+            assert said["response"]["ending"] == "refused"
 
 
 class TestFaults:

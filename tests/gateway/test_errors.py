@@ -23,6 +23,7 @@ TABLE = [
     ("BadRequest", 400, "invalid_request_error", "invalid_request_error"),
     ("AmbiguousLength", 400, "invalid_request_error", "invalid_request_error"),
     ("BodyTooLarge", 413, "request_too_large", "invalid_request_error"),
+    ("RequestTooLarge", 413, "request_too_large", "invalid_request_error"),
     ("BodyStalled", 408, "request_timeout", "invalid_request_error"),
     ("NotFound", 404, "not_found", "invalid_request_error"),
     ("MethodNotAllowed", 405, "method_not_allowed", "invalid_request_error"),
@@ -67,6 +68,7 @@ ANTHROPIC = {
     "BadRequest": (400, "invalid_request_error"),
     "AmbiguousLength": (400, "invalid_request_error"),
     "BodyTooLarge": (413, "request_too_large"),
+    "RequestTooLarge": (413, "request_too_large"),
     "BodyStalled": (408, "invalid_request_error"),
     "NotFound": (404, "not_found_error"),
     "MethodNotAllowed": (405, "invalid_request_error"),
@@ -125,6 +127,10 @@ def test_headers_that_go_with_a_status():
     assert (b"www-authenticate", b"Bearer") in errors.reply(NotAuthenticated("No."), "openai", "req_1").headers
     for unread in (BodyTooLarge("No."), hierarchy.BodyStalled("No."), hierarchy.AmbiguousLength("No.")):
         assert (b"connection", b"close") in errors.reply(unread, "openai", "req_1").headers
+
+
+def test_a_provider_s_refusal_of_a_large_request_closes_no_connection():
+    assert errors.reply(hierarchy.RequestTooLarge("No."), "anthropic", "req_1").headers == ()
 
 
 def test_an_unexpected_failure_shows_nothing_of_itself():

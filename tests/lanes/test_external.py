@@ -207,7 +207,7 @@ async def test_leaving_during_a_pause_sends_nothing_more(session: aiohttp.Client
         pytest.param(wire.refuses(404, b"<html>"), "upstream_error", False, 1, id="wrong address"),
         pytest.param(wire.too_long(), "context_length_exceeded", False, 1, id="too long"),
         pytest.param(wire.refuses(400, wire.error("no", param="n")), "invalid_request_error", False, 1, id="400"),
-        pytest.param(wire.refuses(413, b""), "invalid_request_error", False, 1, id="413"),
+        pytest.param(wire.refuses(413, b""), "request_too_large", False, 1, id="413"),
         pytest.param(wire.refuses(418, b""), "upstream_error", False, 1, id="418"),
         pytest.param(wire.busy(), "overloaded", True, 3, id="429"),
         pytest.param(wire.refuses(500, wire.error("sorry")), "upstream_error", True, 3, id="500"),

@@ -19,6 +19,7 @@ FAILURES = Failures(endpoint("openai", "ours", "https://api.example.com/v1", KEY
         ("key", "upstream_error", False),
         ("model", "upstream_error", False),
         ("request", "invalid_request_error", False),
+        ("size", "request_too_large", False),
         ("context", "context_length_exceeded", False),
         ("busy", "overloaded", True),
         ("failed", "upstream_error", True),

@@ -98,7 +98,7 @@ async def test_it_echoes_every_text_that_it_was_sent():
 
 @pytest.mark.parametrize(
     ("script", "status", "kind"),
-    [(INVALID_KEY, 401, "key"), (TOO_LONG, 400, "context"), (TOO_LARGE, 413, "request"), (RATE_LIMITED, 429, "busy"),
+    [(INVALID_KEY, 401, "key"), (TOO_LONG, 400, "context"), (TOO_LARGE, 413, "size"), (RATE_LIMITED, 429, "busy"),
      (BROKEN, 500, "failed"), (OVERLOADED, 529, "busy")],
 )  # fmt: skip
 async def test_its_refusals_are_understood(script: Script, status: int, kind: str):

@@ -43,7 +43,7 @@ _KINDS: dict[str, ErrorKind] = {
     "billing_error": "key",
     "not_found_error": "failed",
     "invalid_request_error": "request",
-    "request_too_large": "request",
+    "request_too_large": "size",
     "rate_limit_error": "busy",
     "overloaded_error": "busy",
 }

@@ -32,11 +32,12 @@ _KINDS: Mapping[str, ErrorKind] = {
     "invalid_request_error": "request",
     "invalid_prompt": "request",
     "content_filter": "request",
+    "request_too_large": "size",
 }
 """By the error's `code`, and where that says nothing by its `type`."""
 
 _STATUSES: Mapping[int, ErrorKind] = {
-    400: "request", 401: "key", 402: "key", 403: "key", 413: "request", 422: "request", 429: "busy", 503: "busy",
+    400: "request", 401: "key", 402: "key", 403: "key", 413: "size", 422: "request", 429: "busy", 503: "busy",
     529: "busy",
 }  # fmt: skip
 
@@ -90,7 +91,7 @@ def _kind_of_status(status: int, fields: Mapping[str, object], text: str) -> Err
         return "model" if stated == "model" or _ABOUT_MODEL.search(text) else "failed"
     if stated not in (None, "request") and status < 500:
         return stated
-    if kind == "request" and _ABOUT_CONTEXT.search(text):
+    if kind in ("request", "size") and _ABOUT_CONTEXT.search(text):
         return "context"
     return kind
 

@@ -33,7 +33,7 @@ def said(status: int, kind: str, message: str, **more: Any) -> ProviderError:
         (404, "not_found_error", "model: claude-none", "model"),
         (404, "not_found_error", "Not Found", "failed"),
         (400, "invalid_request_error", "max_tokens: Field required", "request"),
-        (413, "request_too_large", "Request exceeds the maximum size", "request"),
+        (413, "request_too_large", "Request exceeds the maximum size", "size"),
         (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum", "context"),
         (413, "request_too_large", "prompt is too long: 210000 tokens > 200000 maximum", "context"),
         (429, "rate_limit_error", "This request would exceed your rate limit.", "busy"),
@@ -124,7 +124,7 @@ class TestBodiesThatAreNotTheApis:
 
     @pytest.mark.parametrize(
         ("status", "kind"),
-        [(401, "key"), (413, "request"), (429, "busy"), (503, "busy"), (529, "busy"), (400, "failed"), (404, "failed"),
+        [(401, "key"), (413, "size"), (429, "busy"), (503, "busy"), (529, "busy"), (400, "failed"), (404, "failed"),
          (302, "failed"), (502, "failed")],
     )  # fmt: skip
     @pytest.mark.parametrize("body", [b"", b"<html><h1>No</h1></html>", b'{"detail":"No"}', b'{"error":"No"}', b"\xff"])

@@ -44,7 +44,7 @@ MISTRAL_EXTRA = {
         (400, MISTRAL_MODEL, "model"),
         (400, openai("Invalid value", param="n"), "request"),
         (400, b"", "request"),
-        (413, b"too large", "request"),
+        (413, b"too large", "size"),
         (422, MISTRAL_EXTRA, "request"),
         (400, openai("too long", code="context_length_exceeded", param="messages"), "context"),
         (400, {"message": "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum "
