@@ -4,14 +4,14 @@ import asyncio
 import difflib
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from appliance.errors import AmbiguousLength, CallError, MethodNotAllowed, NotFound
 from appliance.gateway import errors
-from appliance.gateway.asgi import ClientGone, Reply
+from appliance.gateway.asgi import ClientGone, Header, Reply
 from appliance.gateway.errors import InternalError, Shape
 from appliance.ids import Ids
 
@@ -89,31 +89,37 @@ class Edge:
         except CallError as error:
             await self._answer(scope, shape, body, reply, error)
         except HTTPException as error:
-            if error.status_code == 405 and scope["method"] == "OPTIONS":
-                await _allowed(error, reply)
+            allow = [(b"allow", f"{_methods(error)}, OPTIONS".encode())] if error.status_code == 405 else []
+            if allow and scope["method"] == "OPTIONS":
+                await _allowed(allow, reply)
                 return
-            await self._answer(scope, shape, body, reply, self._routing_error(error, scope, path))
+            await self._answer(scope, shape, body, reply, self._routing_error(error, scope, path), allow)
         except Exception as error:
             _log.exception("request %s failed unexpectedly: %s", request_id, type(error).__name__)
             await self._answer(scope, shape, body, reply, InternalError())
 
-    async def _answer(self, scope: Scope, shape: Shape, body: "_Body", reply: "_Marked", error: CallError) -> None:
+    async def _answer(
+        self,
+        scope: Scope,
+        shape: Shape,
+        body: "_Body",
+        reply: "_Marked",
+        error: CallError,
+        also: Iterable[Header] = (),
+    ) -> None:
         if reply.started:  # too late for a status: what was begun ends here, unfinished
             return
         answer = errors.reply(error, shape, reply.request_id)
         headers = [one for one in answer.headers if one[0] != b"connection" or scope["http_version"] == "1.1"]
         sending = Reply(reply)
         # Who reads it at once has it whole; but its end would close the connection, or reset the stream, on the others.
-        await sending.whole(answer.status, answer.body, headers, last=False)
+        await sending.whole(answer.status, answer.body, [*headers, *also], last=False)
         await body.discard()
         await sending.write(b"", last=True)
 
     def _routing_error(self, error: HTTPException, scope: Scope, path: str) -> CallError:
         if error.status_code == 405:
-            allowed = (error.headers or {}).get("Allow", "")
-            return MethodNotAllowed(
-                f"{scope['method']} is not allowed here.", advice=f"Use {allowed}." if allowed else ""
-            )
+            return MethodNotAllowed(f"{scope['method']} is not allowed here.", advice=f"Use {_methods(error)}.")
         bare = path.rstrip("/") or "/"
         for known in (bare, f"/v1{bare}"):  # as it is, or without the base URL's own path
             if known in NOT_SERVED:
@@ -123,11 +129,15 @@ class Edge:
         return NotFound("There is nothing at this path.", advice=advice)
 
 
-async def _allowed(error: HTTPException, reply: "_Marked") -> None:
+def _methods(error: HTTPException) -> str:
+    """Those that the path of a 405 has a route for; the router names them in any order."""
+    return ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+
+
+async def _allowed(allow: Iterable[Header], reply: "_Marked") -> None:
     """What may be done at a path, for a client that asks before (RFC 9110, 9.3.7)."""
-    methods = (error.headers or {}).get("Allow", "")
     answer = Reply(reply)
-    await answer.start(204, [(b"allow", f"{methods}, OPTIONS".encode())])
+    await answer.start(204, allow)
     await answer.write(b"", last=True)
 
 

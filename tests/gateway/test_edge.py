@@ -63,13 +63,19 @@ async def test_a_path_like_no_other_gets_the_list(gateway: Box):
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [("GET", CHAT, "POST"), ("POST", "/v1/models", "GET"), ("DELETE", "/v1/proofs", "GET")],
+    [
+        ("GET", CHAT, "POST"),
+        ("PUT", "/v1/messages", "POST"),
+        ("POST", "/v1/models", "GET, HEAD"),
+        ("DELETE", "/v1/proofs", "GET, HEAD"),
+    ],
 )
 async def test_a_wrong_method_names_the_right_one(gateway: Box, method: str, path: str, allowed: str):
     answer = await gateway.http.request(method, path)
     assert answer.status_code == 405
-    assert "method_not_allowed" in answer.text
-    assert allowed in answer.text
+    assert f"{method} is not allowed here. Use {allowed}." in answer.text
+    # RFC 9110, section 15.5.6.
+    assert answer.headers["allow"] == f"{allowed}, OPTIONS"
 
 
 async def test_the_doubled_version_is_forgiven(gateway: Box):
