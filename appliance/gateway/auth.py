@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from starlette.types import Scope
 
 from appliance.errors import NotAuthenticated, ScopeDenied
+from appliance.gateway.edge import shape_of
 from appliance.ids import Clock, digest
 from appliance.store import keys
 from appliance.store.database import Database
@@ -23,27 +24,42 @@ class Authenticator:
         self._clock = clock
 
     async def caller(self, scope: Scope, scopes: Iterable[str]) -> Caller:
-        """The caller of a request that needs one of `scopes`.
+        """The caller of a request that needs one of `scopes`. Where each header has a key of its own, one that is good
+        is enough: the other may be another service's.
 
         Raises:
             NotAuthenticated: no key, or one that is unknown, revoked or expired; the answer does not tell which.
             ScopeDenied: the key does not carry any of the scopes.
         """
-        key = _key(scope)
-        known = 0 < len(key) <= MAX_KEY_BYTES
-        caller = await self._database.read(lambda conn: keys.by_digest(conn, digest(key))) if known else None
-        if caller is None or not caller.usable(to_ms(self._clock())):
+        sent = _keys(scope)
+        callers = await self._usable(sent)
+        if not callers:
             raise NotAuthenticated(
-                "No valid API key." if key else _what_is_missing(scope),
-                advice="Send `Authorization: Bearer sk_live_…`; an administrator makes keys with `synapse key create`.",
+                "No valid API key." if sent else _what_is_missing(scope),
+                advice=f"Send {_how(scope)}; an administrator makes keys with `synapse key create`.",
             )
         wanted = list(scopes)
-        if caller.scopes.isdisjoint(wanted):
+        caller = next((one for one in callers if not one.scopes.isdisjoint(wanted)), None)
+        if caller is None:
             raise ScopeDenied(
                 f"This key does not carry the scope {' or '.join(repr(scope) for scope in wanted)}.",
                 advice="Ask the administrator for a key that does.",
             )
         return caller
+
+    async def _usable(self, sent: Iterable[str]) -> list[Caller]:
+        digests = [digest(key) for key in sent if len(key) <= MAX_KEY_BYTES]
+        if not digests:
+            return []
+        found = await self._database.read(lambda conn: [keys.by_digest(conn, one) for one in digests])
+        now = to_ms(self._clock())
+        return [caller for caller in found if caller is not None and caller.usable(now)]
+
+
+def _how(scope: Scope) -> str:
+    """The header that a client of this dialect sets a key in; either is read in both."""
+    bearer = "`Authorization: Bearer sk_live_…`"
+    return f"`x-api-key: sk_live_…` or {bearer}" if shape_of(scope, scope["path"]) == "anthropic" else bearer
 
 
 def _what_is_missing(scope: Scope) -> str:
@@ -53,9 +69,10 @@ def _what_is_missing(scope: Scope) -> str:
     return "No API key was sent."
 
 
-def _key(scope: Scope) -> str:
-    """The key in `Authorization: Bearer` or else in `x-api-key`; "" if there is none."""
+def _keys(scope: Scope) -> list[str]:
+    """What is sent as a key: in `Authorization: Bearer`, then in `x-api-key`."""
     found: dict[bytes, bytes] = dict(reversed(scope["headers"]))
     kind, _, token = found.get(b"authorization", b"").strip().partition(b" ")
     bearer = token.strip() if kind.lower() == b"bearer" else b""
-    return (bearer or found.get(b"x-api-key", b"").strip()).decode("latin-1")
+    sent = (bearer, found.get(b"x-api-key", b"").strip())
+    return [key.decode("latin-1") for key in dict.fromkeys(sent) if key]

@@ -47,6 +47,57 @@ async def test_what_is_wrong_is_said(gateway: Box, headers: dict[str, str], sent
     assert answer.json()["error"]["message"].startswith(sentence + " Send `Authorization: Bearer sk_live_…`;")
 
 
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [("/v1/messages", {}), ("/v1/messages/count_tokens", {}), ("/v1/models", {"anthropic-version": "2023-06-01"})],
+)
+@pytest.mark.parametrize("key", [{}, {"x-api-key": "sk_live_x"}, {"authorization": "Bearer sk_live_x"}])
+async def test_a_client_of_anthropic_s_dialect_is_told_of_its_own_header(
+    gateway: Box, path: str, headers: dict[str, str], key: dict[str, str]
+):
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        answer = await http.request("GET" if headers else "POST", path, headers={**headers, **key})
+    assert answer.status_code == 401
+    said = answer.json()["error"]["message"]
+    assert said.startswith("No valid API key." if key else "No API key was sent.")
+    assert " Send `x-api-key: sk_live_…` or `Authorization: Bearer sk_live_…`; " in said
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/proofs"])
+@pytest.mark.parametrize("other", ["sk-ant-another-service", "x" * 5000, "é"])
+async def test_of_two_keys_either_may_be_the_good_one(gateway: Box, path: str, other: str):
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        for bearer, key in ((other, gateway.key), (gateway.key, other)):
+            headers = {b"authorization": b"Bearer " + bearer.encode("latin-1"), b"x-api-key": key.encode("latin-1")}
+            assert (await http.get(path, headers=headers)).status_code == 200
+
+
+async def test_two_wrong_keys_are_answered_as_one_is(gateway: Box):
+    made = await gateway.admin.create_key(wire.NewKey("gone"))
+    await gateway.admin.revoke_key("gone")
+    answers: set[str] = set()
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        for headers in (
+            {"authorization": "Bearer sk_live_x"},
+            {"authorization": "Bearer sk_live_x", "x-api-key": "sk_live_y"},
+            {"authorization": f"Bearer {made.secret}", "x-api-key": "sk_live_y"},
+        ):
+            answer = await http.get("/v1/models", headers=headers)
+            assert answer.status_code == 401
+            answers.add(answer.text)
+    assert len(answers) == 1
+
+
+async def test_of_two_good_keys_the_one_with_the_scope_opens(gateway: Box):
+    proofs = (await gateway.admin.create_key(wire.NewKey("auditor", scopes=("proofs",)))).secret
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+        for bearer, key in ((proofs, gateway.key), (gateway.key, proofs)):
+            headers = {"authorization": f"Bearer {bearer}", "x-api-key": key}
+            assert (await http.get("/v1/models", headers=headers)).status_code == 200
+        both = {"authorization": f"Bearer {proofs}", "x-api-key": proofs}
+        assert (await http.get("/v1/models", headers=both)).status_code == 403
+
+
 async def test_a_revoked_key_is_refused_on_the_next_request(gateway: Box):
     made = await gateway.admin.create_key(wire.NewKey("gone"))
     assert (await ask(gateway, "POST", CHAT, made.secret)).status_code == 200
