@@ -49,11 +49,15 @@ from appliance.lanes.connections import open_session
 from appliance.lanes.external import ExternalLane
 from appliance.lanes.limits import Timeouts
 from appliance.lanes.ollama import OllamaLane
+from appliance.metering.budgets import Account, Budgets
+from appliance.metering.months import Month
 from appliance.metering.prices import Prices, Rate
+from appliance.metering.questions import Rates
+from appliance.metering.rate_limits import RateLimits
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
 from appliance.settings import Settings
-from appliance.store import live_settings
+from appliance.store import ledger, live_settings
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.sealing import Sealer
@@ -127,8 +131,17 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
         timeouts = Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)
         backlog = Backlog(database)
         stack.push_async_callback(backlog.stop)
+        rate_limits = RateLimits(time.monotonic, clock)
+
+        async def used(account: Account, month: Month) -> int:
+            first, end = month.first, month.following.first
+            return await database.read(lambda conn: ledger.questions_milli(conn, account.kind, account.n, first, end))
+
         pipeline = Pipeline(
             Parts(
+                rates=Rates(settings.questions.local, settings.questions.fast, settings.questions.full),
+                rate_limits=rate_limits,
+                budgets=Budgets(used),
                 backlog=backlog,
                 database=database,
                 notary=notary,
@@ -157,7 +170,7 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
                 version=version,
             )
         )
-        drain, auth, started = Drain(), Authenticator(database, clock), clock()
+        drain, auth, started = Drain(), Authenticator(database, clock, rate_limits), clock()
         max_body_bytes = settings.gateway.max_body_mb * 1024 * 1024
         room = Room(max(ROOM_BYTES, max_body_bytes))
         desk = Desk(auth, pipeline, drain, clock, room, max_body_bytes, limit_seconds=limits.total + SLACK_SECONDS)

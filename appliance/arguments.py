@@ -49,6 +49,8 @@ def parser() -> Parser:
         group = _group(_command(commands, kind, f"Make and list {kind}s.", leaf=False))
         _command(group, f"{kind} create", f"Make a {kind}.").add_argument("name", metavar="NAME")
         _command(group, f"{kind} list", f"List all {kind}s.")
+        if kind == "workspace":
+            _allowance(group)
     _shield(_group(_command(commands, "shield", "Say what the shield masks, and try it.", leaf=False)))
     _model(_group(_command(commands, "model", "Say which models the local lane uses.", leaf=False)))
     _provider(_group(_command(commands, "provider", "Add, test and remove external providers.", leaf=False)))
@@ -56,6 +58,19 @@ def parser() -> Parser:
     _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
     _command(commands, "version", "Print the version.")
     return top
+
+
+def _allowance(group: Any) -> None:
+    allowance = _command(group, "workspace allowance", "Say how many questions a workspace has in a calendar month.")
+    allowance.add_argument("name", metavar="NAME", help="the workspace")
+    how_many = allowance.add_mutually_exclusive_group(required=True)
+    how_many.add_argument(
+        "--questions",
+        metavar="N",
+        type=_as(values.milli_questions),
+        help="so many, such as 500 or 12.5 (app_mode cloud)",
+    )
+    how_many.add_argument("--unlimited", action="store_true", help="no allowance: count, and limit nothing")
 
 
 def _serve_and_engine(commands: Any) -> None:

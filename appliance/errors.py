@@ -13,6 +13,7 @@ SynapseError
     │       └── BodyTooLarge                                       of RequestTooLarge: the gateway has not read it
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
+    ├── RateLimited, KeyCeilingReached, AllowanceExhausted         how much it may be asked
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
     ├── UnscannableContent                                         what may not leave
     │       └── ModelAbsent                                        of LocalLaneUnavailable: nobody has the model
@@ -22,6 +23,7 @@ SynapseError
 Nothing here knows HTTP: `gateway.errors` alone maps a code to a status and a dialect's shape.
 """
 
+from datetime import datetime
 from typing import ClassVar
 
 
@@ -123,6 +125,31 @@ class UnknownAgent(CallError):
 
 class AddressNotSupported(CallError):
     code = "address_not_supported"
+
+
+class RateLimited(CallError):
+    """More than `limit` requests in a minute. `retry_after`: whole seconds until one is let through again; `reset`:
+    seconds until all are, which is at `reset_at`."""
+
+    code = "rate_limited"
+
+    def __init__(self, limit: int, *, retry_after: int, reset: float, reset_at: datetime) -> None:
+        super().__init__(
+            f"More than {limit} requests in a minute.",
+            advice=f"Send the next one in {retry_after} s.",
+        )
+        self.limit = limit
+        self.retry_after = retry_after
+        self.reset = reset
+        self.reset_at = reset_at
+
+
+class KeyCeilingReached(CallError):
+    code = "API_KEY_BUDGET_EXCEEDED"
+
+
+class AllowanceExhausted(CallError):
+    code = "insufficient_quota"
 
 
 class ProviderNotAllowed(CallError):

@@ -65,6 +65,26 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True)
+class Questions:
+    """A number of questions; the value that the code uses is in thousandths."""
+
+    @property
+    def allowed(self) -> str:
+        return "a number of questions from 0 to 1000, with at most three decimals"
+
+    def check(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1000:
+            raise SettingValueError(shown(value))
+        milli = Decimal(str(value)) * 1000
+        if milli != int(milli):
+            raise SettingValueError(shown(value))
+        return int(milli)
+
+    def read(self, text: str) -> object:
+        return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text.strip()) else text
+
+
+@dataclass(frozen=True, slots=True)
 class Flag:
     @property
     def allowed(self) -> str:

@@ -34,6 +34,7 @@ from appliance.setting_rules import (
     Url,
     Whole,
 )
+from appliance.setting_rules import Questions as QuestionsRule
 
 APP = "synapse"
 
@@ -115,6 +116,15 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Questions:
+    """Of one answer, by the class of the model; in thousandths."""
+
+    local: Annotated[int, QuestionsRule()] = 250
+    fast: Annotated[int, QuestionsRule()] = 1_000
+    full: Annotated[int, QuestionsRule()] = 4_000
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
     models: Annotated[tuple[OwnPrice, ...], OwnPrices()] = ()
 
@@ -132,6 +142,7 @@ class Settings:
     queue: Queue = field(default_factory=Queue)
     store: Store = field(default_factory=Store)
     retention: Retention = field(default_factory=Retention)
+    questions: Questions = field(default_factory=Questions)
     prices: Prices = field(default_factory=Prices)
 
 

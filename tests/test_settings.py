@@ -61,7 +61,9 @@ def test_every_key_and_default_of_the_design(tmp_path: Path):
     found = settings(tmp_path=tmp_path)
     assert {name: value(found, name) for name in DEFAULTS} == DEFAULTS
     # Beside those of the design: the administrator's lists that shield.md speaks of, and the context of local models.
-    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", "local.context"}
+    # routing.md, "Metering", says that questions can be set.
+    questions = {"questions.local", "questions.fast", "questions.full"}
+    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", "local.context", *questions}
     assert set(known_keys()) == {*DEFAULTS, *more}
 
 

@@ -56,6 +56,7 @@ def create_app(service: Service) -> Starlette:
         Route("/keys/revoke", api.revoke_key, methods=["POST"]),
         Route("/workspaces", api.workspaces),
         Route("/workspaces", api.create_workspace, methods=["POST"]),
+        Route("/workspaces/allowance", api.set_allowance, methods=["PUT"]),
         Route("/users", api.users),
         Route("/users", api.create_user, methods=["POST"]),
         Route("/models", api.models),
@@ -111,6 +112,10 @@ class _Api:
     async def create_workspace(self, request: Request) -> Response:
         new = await _body(wire.NewName, request)
         return _json(await self._service.create_workspace(_who(request), new), status=201)
+
+    async def set_allowance(self, request: Request) -> Response:
+        new = await _body(wire.NewAllowance, request)
+        return _json(await self._service.set_allowance(_who(request), new))
 
     async def users(self, _: Request) -> Response:
         return _json(await self._service.users())

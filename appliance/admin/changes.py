@@ -14,7 +14,8 @@ from appliance.admin import shapes, wire
 from appliance.cluster.machine import leaves_the_building
 from appliance.errors import AdminError
 from appliance.ids import Ids, digest
-from appliance.store import audit, defaults, keys, live_settings, users, workspaces
+from appliance.metering.months import month_of
+from appliance.store import audit, defaults, keys, ledger, live_settings, users, workspaces
 from appliance.store.keys import Caller
 from appliance.times import parse_rfc3339, to_ms
 
@@ -49,13 +50,39 @@ class Change:
         )
 
 
-def create_workspace(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> wire.Named:
+def create_workspace(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> wire.Workspace:
     """Raises `AdminError` where the name is taken, `InvalidInput` where it is none."""
     name = _clean_name(new.name)
     workspaces.insert(conn, workspace_id=change.ids.new("ws"), name=name, created_ms=to_ms(change.at))
-    made = shapes.named(find_workspace(conn, name))
-    change.record(conn, "workspace.create", made.id, None, wire.encode(made))
+    made = shapes.workspace(find_workspace(conn, name), 0)
+    change.record(conn, "workspace.create", made.id, None, {"name": made.name})
     return made
+
+
+def set_allowance(conn: sqlite3.Connection, change: Change, new: wire.NewAllowance) -> wire.Workspace:
+    """How many questions a workspace has in a month, from the next call on.
+
+    Raises:
+        InvalidInput: more than can be counted.
+        UnknownSubject: there is no such workspace.
+    """
+    if new.allowance_milli is not None and not 0 <= new.allowance_milli <= MAX_CEILING_MILLI:
+        raise wire.InvalidInput("That is no number of questions.", advice="Give one between 0 and a trillion.")
+    before = find_workspace(conn, new.workspace)
+    workspaces.set_allowance(conn, before.n, new.allowance_milli)
+    change.record(conn, "workspace.allowance", before.id, before.allowance_milli, new.allowance_milli)
+    return _workspace(conn, find_workspace(conn, new.workspace), change.at)
+
+
+def _workspace(conn: sqlite3.Connection, row: workspaces.WorkspaceRow, now: datetime) -> wire.Workspace:
+    month = month_of(now)
+    used = ledger.questions_milli(conn, "workspace", row.n, month.first, month.following.first)
+    return shapes.workspace(row, used)
+
+
+def list_workspaces(conn: sqlite3.Connection, now: datetime) -> tuple[wire.Workspace, ...]:
+    """All of them, oldest first, with what each has used in the month of `now`."""
+    return tuple(_workspace(conn, row, now) for row in workspaces.list_all(conn))
 
 
 def create_user(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> wire.Named:

@@ -69,8 +69,12 @@ class Client:
     async def workspaces(self) -> wire.WorkspaceList:
         return await self._ask(wire.WorkspaceList, "GET", "/workspaces")
 
-    async def create_workspace(self, name: str) -> wire.Named:
-        return await self._ask(wire.Named, "POST", "/workspaces", wire.NewName(name))
+    async def create_workspace(self, name: str) -> wire.Workspace:
+        return await self._ask(wire.Workspace, "POST", "/workspaces", wire.NewName(name))
+
+    async def set_allowance(self, workspace: str, allowance_milli: int | None) -> wire.Workspace:
+        new = wire.NewAllowance(workspace, allowance_milli)
+        return await self._ask(wire.Workspace, "PUT", "/workspaces/allowance", new)
 
     async def users(self) -> wire.UserList:
         return await self._ask(wire.UserList, "GET", "/users")

@@ -16,7 +16,7 @@ from appliance.admin.changes import Change
 from appliance.calls.policy import Policy
 from appliance.calls.routing import Prices
 from appliance.ids import Clock, Ids
-from appliance.store import keys, live_settings, providers, users, workspaces
+from appliance.store import keys, live_settings, providers, users
 from appliance.store.database import Database
 from appliance.store.providers import OpenProvider
 from appliance.store.sealing import Sealer
@@ -174,11 +174,14 @@ class Service:
         return await self._change(who, lambda conn, change: changes.revoke_key(conn, change, id_or_name))
 
     async def workspaces(self) -> wire.WorkspaceList:
-        rows = await self._parts.database.read(workspaces.list_all)
-        return wire.WorkspaceList(tuple(shapes.named(row) for row in rows))
+        now = self._parts.clock()
+        return wire.WorkspaceList(await self._parts.database.read(lambda conn: changes.list_workspaces(conn, now)))
 
-    async def create_workspace(self, who: str, new: wire.NewName) -> wire.Named:
+    async def create_workspace(self, who: str, new: wire.NewName) -> wire.Workspace:
         return await self._change(who, lambda conn, change: changes.create_workspace(conn, change, new))
+
+    async def set_allowance(self, who: str, new: wire.NewAllowance) -> wire.Workspace:
+        return await self._change(who, lambda conn, change: changes.set_allowance(conn, change, new))
 
     async def users(self) -> wire.UserList:
         rows = await self._parts.database.read(users.list_all)

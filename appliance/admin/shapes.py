@@ -15,8 +15,12 @@ _FALLBACK: Mapping[wire.Role, wire.Role] = {"fast": "full", "local": "full"}
 """Source: routing.md, "fast falls back to full; local falls back to the local lane's full model"."""
 
 
-def named(row: WorkspaceRow | UserRow) -> wire.Named:
+def named(row: UserRow) -> wire.Named:
     return wire.Named(id=row.id, name=row.name, created=_time(row.created_ms))
+
+
+def workspace(row: WorkspaceRow, used_milli: int) -> wire.Workspace:
+    return wire.Workspace(row.id, row.name, _time(row.created_ms), row.allowance_milli, used_milli)
 
 
 def key(row: Caller, now: datetime) -> wire.Key:

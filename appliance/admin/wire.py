@@ -80,8 +80,28 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Workspace:
+    """`allowance_milli`: thousandths of a question a calendar month, which count where `app_mode` is `cloud`; None is
+    no allowance. `used_milli` is what its calls have counted in this month so far."""
+
+    id: str
+    name: str
+    created: str
+    allowance_milli: int | None
+    used_milli: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewAllowance:
+    """Of one workspace. None takes it away."""
+
+    workspace: str
+    allowance_milli: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceList:
-    workspaces: tuple[Named, ...]
+    workspaces: tuple[Workspace, ...]
 
 
 @dataclass(frozen=True, slots=True)

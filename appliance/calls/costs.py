@@ -1,6 +1,7 @@
-"""What a call cost, and what it would have cost on the configured full model: for the operator's ledger, no bill.
+"""What a call counts and costs, and what it would have cost on the configured full model.
 
-Pure: prices and policy in, micro-dollars out. Source: synapse.md ("Metering and cost"), routing.md ("Metering").
+Pure: prices and policy in, micro-dollars out, which are for the operator's ledger and no bill.
+Source: synapse.md ("Metering and cost"), routing.md ("Metering").
 """
 
 from typing import NamedTuple, Protocol
@@ -8,6 +9,7 @@ from typing import NamedTuple, Protocol
 from appliance.calls.policy import Policy, Provider, reachable
 from appliance.dialects.chat import Usage
 from appliance.errors import ProviderNotAllowed
+from appliance.metering.questions import ModelClass
 
 
 class Costing(Protocol):
@@ -21,6 +23,13 @@ class Costs(NamedTuple):
 
     own: int | None
     full: int | None
+
+
+def model_class(provider: Provider, model: str | None) -> ModelClass:
+    """By the model that answers: what is local counts as local, whatever tier was wanted."""
+    if provider.local:
+        return "local"
+    return "fast" if model is not None and model == provider.distinct_fast else "full"
 
 
 def costs(policy: Policy, prices: Costing, provider: Provider, model: str, usage: Usage) -> Costs:

@@ -1,8 +1,10 @@
-"""The path of one call, told once: address → intent → route → machine → answer → certificate and ledger row.
+"""The path of one call, told once: address → limits → intent → budgets → route → machine → answer → certificate and
+ledger row.
 
 The edge drives it: `open` accepts a call, `Exchange.events` runs it, `Exchange.close` ends it.
 """
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -15,7 +17,7 @@ from appliance.calls import address as addresses
 from appliance.calls.address import Address
 from appliance.calls.backlog import Backlog
 from appliance.calls.call import Call, Ending
-from appliance.calls.costs import Costing, Costs, costs
+from appliance.calls.costs import Costing, Costs, costs, model_class
 from appliance.calls.entries import ENTRIES
 from appliance.calls.estimate import measure
 from appliance.calls.external import ExternalLanes, ExternalRun
@@ -28,9 +30,19 @@ from appliance.calls.record import FREE, Course, certificate, ledger_row
 from appliance.calls.routing import Candidate, Prices, after_failure, after_scan, decide
 from appliance.cluster.scheduler import Scheduler
 from appliance.dialects.chat import Event, Usage
-from appliance.errors import LocalLaneUnavailable, StorageUnavailable, UnknownAgent
+from appliance.errors import (
+    AllowanceExhausted,
+    KeyCeilingReached,
+    LocalLaneUnavailable,
+    StorageUnavailable,
+    UnknownAgent,
+)
 from appliance.ids import Clock, Ids
 from appliance.lanes.attempt import AttemptFailed
+from appliance.metering.budgets import Account, Budget, Budgets, Tab
+from appliance.metering.months import month_of
+from appliance.metering.questions import Rates
+from appliance.metering.rate_limits import RateLimits, Standing
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.proofs.notary import Notary
 from appliance.shield.categories import RULES
@@ -50,6 +62,9 @@ class Parts:
     notary: Notary
     policy: Callable[[int], Policy]
     prices: PriceList
+    rates: Rates
+    rate_limits: RateLimits
+    budgets: Budgets
     local: LocalLane
     external: ExternalLanes
     shield: LiveShield
@@ -74,7 +89,8 @@ class Pipeline:
 
         Raises:
             BadRequest, UnknownAgent, AddressNotSupported: the address; such a call gets no certificate.
-            StorageUnavailable: the intent could not be written.
+            RateLimited: its key has sent too many; it gets none either.
+            StorageUnavailable: the intent could not be written, or what was used cannot be read.
         """
         addresses.check_model(call.model)
         address = addresses.parse(call.model)
@@ -85,11 +101,15 @@ class Pipeline:
                 advice="GET /v1/models lists what there is.",
                 param="model",
             )
+        caller = call.caller
+        limit = caller.requests_per_minute
+        standing = None if limit is None else self._parts.rate_limits.admit(caller.key_n, limit)
         shielding = self._parts.shield.now
         policy = replace(self._parts.policy(call.caller.workspace_n), shield_mode=shielding.mode)
         intent = self._intent(call, address, policy)
+        tab = await self._parts.budgets.open(_budgets(call, policy), month_of(call.received))
         index = await self._parts.database.write(lambda conn: self._parts.notary.open(conn, intent))
-        return Exchange(self._parts, call, address, policy, shielding, intent, index)
+        return Exchange(self._parts, call, address, policy, shielding, intent, index, tab, standing)
 
     def _intent(self, call: Call, address: Address, policy: Policy) -> Intent:
         return Intent(
@@ -104,8 +124,17 @@ class Pipeline:
         )
 
 
+def _budgets(call: Call, policy: Policy) -> list[Budget]:
+    """What the call has to fit in: its key's ceiling before its workspace's allowance, which is for the cloud alone."""
+    caller = call.caller
+    found = [Budget(Account("key", caller.key_n), caller.ceiling_milli)]
+    if policy.app_mode == "cloud":
+        found.append(Budget(Account("workspace", caller.workspace_n), caller.allowance_milli))
+    return found
+
+
 class Exchange:
-    """One accepted call, from its intent to its certificate."""
+    """One accepted call, from its intent to its certificate. `standing` is of its key's limit, None without one."""
 
     def __init__(
         self,
@@ -116,6 +145,8 @@ class Exchange:
         shielding: Shielding,
         intent: Intent,
         intent_index: int,
+        tab: Tab,
+        standing: Standing | None,
     ) -> None:
         self._parts = parts
         self._call = call
@@ -124,6 +155,8 @@ class Exchange:
         self._shielding = shielding
         self._intent = intent
         self._intent_index = intent_index
+        self._tab = tab
+        self.standing = standing
         self._course = Course(started=parts.monotonic(), shield_mode=policy.shield_mode)
         self._closed = False
         self._begun = False
@@ -149,6 +182,7 @@ class Exchange:
             CallError: why there is no answer, or no more of it.
         """
         parts = self._parts
+        self._tab.check()
         prompt = await offloaded(self._call, lambda: measure(self._call.chat))
         self._course.estimate = prompt.tokens
         decision = decide(self._policy, self._address, prompt, prices=parts.prices)
@@ -158,6 +192,7 @@ class Exchange:
             self._course.decision = decision
             if decision.must_scan:
                 decision = self._course.decision = after_scan(decision, found=await outbound.scan())
+            self._reserve(decision.choice)
             try:
                 async with aclosing(self._run(decision.choice, outbound)) as events:
                     async for event in events:
@@ -167,9 +202,21 @@ class Exchange:
                 return
             except AttemptFailed as failed:
                 following = after_failure(decision) if failed.elsewhere and not self._begun else None
-                if following is None:
+                if following is None or not self._can_afford(following.choice):
                     raise failed.error from failed
                 decision = following
+
+    def _reserve(self, choice: Candidate) -> None:
+        """Raises KeyCeilingReached or AllowanceExhausted where the questions of its answers are not left."""
+        kind = model_class(choice.provider, choice.model)
+        self._tab.reserve(self._parts.rates.milli(kind, self._call.chat.choices))
+
+    def _can_afford(self, choice: Candidate) -> bool:
+        try:
+            self._reserve(choice)
+        except (KeyCeilingReached, AllowanceExhausted):
+            return False
+        return True
 
     def _run(self, choice: Candidate, outbound: Outbound) -> AsyncGenerator[Event, None]:
         """One choice of the decision, on its lane. Raises AttemptFailed where nobody can be asked."""
@@ -192,20 +239,29 @@ class Exchange:
         if self._closed:
             return
         self._closed = True
+        record, milli = self._ended(ending, status, response_sha256)
         try:
-            await self._parts.database.write(self._ended(ending, status, response_sha256))
+            await self._parts.database.write(record)
         except StorageUnavailable:
             self._closed = False
             raise
+        except asyncio.CancelledError:
+            self._tab.settle(milli)  # who waits is cancelled, not the write
+            raise
+        self._tab.settle(milli)
 
     def close_later(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
         """End a call whose ending the storage does not take now: it is written as soon as it does."""
         if not self._closed:
             self._closed = True
-            self._parts.backlog.add(self._ended(ending, status, response_sha256))
+            record, milli = self._ended(ending, status, response_sha256)
+            self._parts.backlog.add(record)
+            self._tab.settle(milli)
 
-    def _ended(self, ending: Ending, status: int | None, response_sha256: str) -> Callable[[sqlite3.Connection], None]:
-        """What writes this ending, from what is known now."""
+    def _ended(
+        self, ending: Ending, status: int | None, response_sha256: str
+    ) -> tuple[Callable[[sqlite3.Connection], None], int]:
+        """What writes this ending, from what is known now, and the thousandths of a question that it counts."""
         course, proof_id = self._course, self._intent.id
         course.broke_off()
         evidence = certificate(
@@ -218,13 +274,21 @@ class Exchange:
             response_sha256=response_sha256,
         )
         elapsed = self._parts.monotonic() - course.started
-        row = ledger_row(course, self._call, proof_id, ending, total_seconds=elapsed, costs=self._costs())
+        row = ledger_row(
+            course,
+            self._call,
+            proof_id,
+            ending,
+            total_seconds=elapsed,
+            rates=self._parts.rates,
+            costs=self._costs(),
+        )
 
         def record(conn: sqlite3.Connection) -> None:
             self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
             ledger.insert(conn, row)
 
-        return record
+        return record, row.questions_milli
 
     def _costs(self) -> Costs:
         course = self._course

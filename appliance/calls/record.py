@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Protocol
 
 from appliance.calls.call import Call, Ending
-from appliance.calls.costs import Costs
+from appliance.calls.costs import Costs, model_class
 from appliance.calls.entries import ENTRIES
 from appliance.calls.policy import LOCAL_PROVIDER, ShieldMode
 from appliance.calls.routing import Decision
 from appliance.cluster.machine import Machine
 from appliance.dialects.answer_text import InOrder
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
-from appliance.metering.questions import ModelClass, charged
+from appliance.metering.questions import Rates, is_charged
 from appliance.proofs import certificate as proof
 from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
 from appliance.store.ledger import LedgerRow
@@ -159,7 +159,14 @@ def certificate(
 
 
 def ledger_row(
-    course: Course, call: Call, proof_id: str, ending: Ending, *, total_seconds: float, costs: Costs = FREE
+    course: Course,
+    call: Call,
+    proof_id: str,
+    ending: Ending,
+    *,
+    total_seconds: float,
+    rates: Rates,
+    costs: Costs = FREE,
 ) -> LedgerRow:
     """The ledger's row. Of a call without a model's own count, the pieces of content stand for its tokens."""
     decision, machine, usage = course.decision, course.machine, course.usage
@@ -182,7 +189,7 @@ def ledger_row(
         node=machine.id if machine else None,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        questions_milli=charged(_model_class(course), ending=ending, completion_tokens=completion),
+        questions_milli=_questions(course, call, ending, rates, completion),
         cost_micro=costs.own,
         full_cost_micro=costs.full,
         queue_ms=0,
@@ -199,9 +206,10 @@ def _sent(course: Course) -> Sent | None:
     return Sent(course.provider, course.model, course.egress_sha256, course.attempts, node)
 
 
-def _model_class(course: Course) -> ModelClass:
-    """By the model that answered: what is local counts as local, whatever tier was wanted."""
-    decision = course.decision
-    if course.machine is not None or decision is None or not course.attempts:
-        return "local"
-    return "fast" if course.model == decision.choice.provider.distinct_fast else "full"
+def _questions(course: Course, call: Call, ending: Ending, rates: Rates, completion_tokens: int) -> int:
+    """Thousandths; of a call that reached nobody none."""
+    if course.decision is None or not course.attempts:
+        return 0
+    if not is_charged(ending=ending, completion_tokens=completion_tokens):
+        return 0
+    return rates.milli(model_class(course.decision.choice.provider, course.model), call.chat.choices)

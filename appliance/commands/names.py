@@ -1,4 +1,4 @@
-"""`synapse workspace create | list` and `synapse user create | list`."""
+"""`synapse workspace create | list | allowance` and `synapse user create | list`."""
 
 from appliance.admin import wire
 from appliance.admin.client import Client
@@ -13,7 +13,24 @@ async def create_workspace(client: Client, name: str) -> Outcome:
 
 async def show_workspaces(client: Client) -> Outcome:
     found = await client.workspaces()
-    return Outcome(wire.encode(found), _table(found.workspaces))
+    rows = [
+        (one.id, one.name, text.moment(one.created), text.questions(one.used_milli), _allowance(one))
+        for one in found.workspaces
+    ]
+    headers = ("ID", "NAME", "CREATED", "USED THIS MONTH", "ALLOWANCE")
+    return Outcome(wire.encode(found), text.table(headers, rows))
+
+
+async def set_allowance(client: Client, workspace: str, allowance_milli: int | None) -> Outcome:
+    now = await client.set_allowance(workspace, allowance_milli)
+    if now.allowance_milli is None:
+        line = f"Workspace {now.name} has no allowance any more: its calls are counted, and not limited."
+    else:
+        line = f"Workspace {now.name} has {_allowance(now)} questions a month, from the next call on;"
+        line += f" {text.questions(now.used_milli)} of this month's are used."
+    status = await client.status()
+    notes = () if status.app_mode == "cloud" else ('It counts where app_mode is "cloud"; here it is "local".',)
+    return Outcome(wire.encode(now), text.wrapped(line), notes=notes)
 
 
 async def create_user(client: Client, name: str) -> Outcome:
@@ -24,6 +41,11 @@ async def create_user(client: Client, name: str) -> Outcome:
 async def show_users(client: Client) -> Outcome:
     found = await client.users()
     return Outcome(wire.encode(found), _table(found.users))
+
+
+def _allowance(workspace: wire.Workspace) -> str:
+    milli = workspace.allowance_milli
+    return text.ABSENT if milli is None else text.questions(milli)
 
 
 def _table(rows: tuple[wire.Named, ...]) -> tuple[str, ...]:

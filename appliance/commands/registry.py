@@ -103,6 +103,12 @@ async def _workspace_create(client: "Client", call: Invocation) -> Outcome:
     return await names.create_workspace(client, call.typed.name)
 
 
+async def _workspace_allowance(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import names
+
+    return await names.set_allowance(client, call.typed.name, call.typed.questions)
+
+
 async def _workspace_list(client: "Client", _: Invocation) -> Outcome:
     from appliance.commands import names
 
@@ -274,6 +280,7 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "key revoke": _online(_key_revoke),
     "workspace create": _online(_workspace_create),
     "workspace list": _online(_workspace_list),
+    "workspace allowance": _online(_workspace_allowance),
     "user create": _online(_user_create),
     "user list": _online(_user_list),
     "model list": _online(_model_list),

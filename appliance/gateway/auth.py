@@ -7,6 +7,7 @@ from starlette.types import Scope
 from appliance.errors import NotAuthenticated, ScopeDenied
 from appliance.gateway.edge import shape_of
 from appliance.ids import Clock, digest
+from appliance.metering.rate_limits import RateLimits
 from appliance.store import keys
 from appliance.store.database import Database
 from appliance.store.keys import Caller
@@ -19,9 +20,18 @@ MAX_KEY_BYTES = 256
 class Authenticator:
     """Looks every key up again for every request, so that a revocation holds from the next one on."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, limits: RateLimits) -> None:
         self._database = database
         self._clock = clock
+        self._limits = limits
+
+    async def admitted(self, scope: Scope, scopes: Iterable[str]) -> Caller:
+        """The caller, as `caller` finds it, of a request that is no call, and counts for its key's limit here: a call
+        does once its body was read. Raises RateLimited too."""
+        caller = await self.caller(scope, scopes)
+        if caller.requests_per_minute is not None:
+            self._limits.admit(caller.key_n, caller.requests_per_minute)
+        return caller
 
     async def caller(self, scope: Scope, scopes: Iterable[str]) -> Caller:
         """The caller of a request that needs one of `scopes`. Where each header has a key of its own, one that is good

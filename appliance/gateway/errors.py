@@ -10,17 +10,22 @@ import orjson
 from appliance.dialects.anthropic import errors as anthropic
 from appliance.dialects.openai import errors as openai
 from appliance.errors import (
+    AllowanceExhausted,
     AmbiguousLength,
     BodyStalled,
     BodyTooLarge,
     CallError,
     ContextLengthExceeded,
+    KeyCeilingReached,
     ModelAbsent,
     Overloaded,
+    RateLimited,
     StorageUnavailable,
     UpstreamFailed,
     UpstreamTimeout,
 )
+from appliance.gateway.rate_headers import rate_headers
+from appliance.metering.rate_limits import Standing
 
 Shape = Literal["openai", "anthropic", "native"]
 """Whose error form a route speaks."""
@@ -30,6 +35,9 @@ STATUS: dict[str, int] = {
     "scope_denied": 403,
     "read_only_key": 403,
     "provider_not_allowed": 403,
+    "rate_limited": 429,
+    "API_KEY_BUDGET_EXCEEDED": 402,
+    "insufficient_quota": 402,
     "request_too_large": 413,
     "request_timeout": 408,
     "invalid_request_error": 400,
@@ -70,7 +78,7 @@ _ANTHROPIC_TYPES = {
     529: "overloaded_error",
 }
 
-_ANTHROPIC_STATUS = {"overloaded": 529}
+_ANTHROPIC_STATUS = {"overloaded": 529, "insufficient_quota": 429}
 """Where this dialect has a status of its own."""
 
 
@@ -101,7 +109,11 @@ def reply(error: CallError, shape: Shape, request_id: str) -> ErrorReply:
     headers: list[tuple[bytes, bytes]] = []
     if error.code in RETRY_AFTER_SECONDS:
         headers.append((b"retry-after", str(_retry_after(error)).encode()))
-    if isinstance(error, ModelAbsent):
+    if isinstance(error, RateLimited):
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+        standing = Standing(error.limit, 0, error.reset, error.reset_at)
+        headers += rate_headers(standing, anthropic=shape == "anthropic")
+    if isinstance(error, ModelAbsent | AllowanceExhausted | KeyCeilingReached):
         headers.append((b"x-should-retry", b"false"))  # the SDKs' own word; they would wait for nothing
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))
@@ -139,6 +151,8 @@ def _anthropic(error: CallError, request_id: str) -> bytes:
     if error.code == "local_lane_unavailable":
         kind = "overloaded_error"
     message = str(error)
+    if isinstance(error, KeyCeilingReached):
+        message = f"{error.code}: {message}"
     if isinstance(error, ContextLengthExceeded) and error.tokens is not None and error.maximum is not None:
         message = anthropic.too_long(error.tokens, error.maximum)
     return anthropic.body(message, _ANTHROPIC_TYPES.get(status, kind), request_id)

@@ -24,7 +24,7 @@ class Models:
         self._created = created
 
     async def list(self, request: Request) -> Response:
-        caller = await self._auth.caller(request.scope, ["engine"])
+        caller = await self._auth.admitted(request.scope, ["engine"])
         entries = self._entries(caller.workspace_n)
         if not speaks_anthropic(request.scope):
             return _json(models.list_body(entries))
@@ -38,7 +38,7 @@ class Models:
 
     async def one(self, request: Request) -> Response:
         """An id may hold `:` and `/`."""
-        caller = await self._auth.caller(request.scope, ["engine"])
+        caller = await self._auth.admitted(request.scope, ["engine"])
         wanted: str = request.path_params["id"]
         for model in self._entries(caller.workspace_n):
             if model.id == wanted:

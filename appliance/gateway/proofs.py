@@ -26,7 +26,7 @@ class Proofs:
 
     async def list(self, request: Request) -> Response:
         """Newest first; `before` is the id of the last certificate of the page before."""
-        caller = await self._auth.caller(request.scope, SCOPES)
+        caller = await self._auth.admitted(request.scope, SCOPES)
         limit = whole_number(request.query_params, "limit", otherwise=DEFAULT_LIMIT, most=MAX_LIMIT)
         before = request.query_params.get("before")
         index = await self._index(before, caller.workspace_n) if before is not None else None
@@ -39,7 +39,7 @@ class Proofs:
 
     async def one(self, request: Request) -> Response:
         """The bytes of the canonical file, nothing around them."""
-        caller = await self._auth.caller(request.scope, SCOPES)
+        caller = await self._auth.admitted(request.scope, SCOPES)
         proof_id: str = request.path_params["id"]
         row = await self._database.read(lambda conn: certificates.get(conn, proof_id, caller.workspace_n))
         if row is None:

@@ -19,6 +19,7 @@ from appliance.errors import CallError, StorageUnavailable, UpstreamFailed
 from appliance.gateway import errors
 from appliance.gateway.asgi import ClientGone, Header, Reply
 from appliance.gateway.pauses import with_pauses
+from appliance.gateway.rate_headers import rate_headers
 
 _log = logging.getLogger(__name__)
 
@@ -206,6 +207,8 @@ class Serving:
 
     def _headers(self, *, whole: bool) -> Iterable[Header]:
         yield b"x-pulse-proof", self._exchange.proof_id.encode()
+        if self._exchange.standing is not None:
+            yield from rate_headers(self._exchange.standing, anthropic=self._wire.shape == "anthropic")
         if whole:
             yield b"x-pulse-provider", self._exchange.course.provider.encode()
             yield b"x-pulse-pii-masked", str(self._exchange.course.pii_masked).encode()

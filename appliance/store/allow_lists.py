@@ -31,7 +31,7 @@ def all_lists(conn: sqlite3.Connection) -> dict[int, tuple[str, ...]]:
 def naming(conn: sqlite3.Connection, provider: str) -> list[WorkspaceRow]:
     """The workspaces whose list names the provider, oldest first."""
     rows = conn.execute(
-        "SELECT workspaces.n, workspaces.id, workspaces.name, workspaces.created_ms FROM workspaces"
+        "SELECT workspaces.n, id, name, created_ms, allowance_milli FROM workspaces"
         " JOIN allow_lists ON allow_lists.workspace_n = workspaces.n WHERE provider = ? ORDER BY workspaces.n",
         (provider,),
     )

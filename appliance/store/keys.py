@@ -6,7 +6,7 @@ from dataclasses import dataclass
 _COLUMNS = """
     keys.n, keys.id, keys.name, workspaces.n, workspaces.id, workspaces.name, users.n, users.id, users.name,
     keys.scopes, keys.read_only, keys.ceiling_milli, keys.requests_per_minute,
-    keys.created_ms, keys.expires_ms, keys.revoked_ms
+    keys.created_ms, keys.expires_ms, keys.revoked_ms, workspaces.allowance_milli
 """
 
 _TABLES = """
@@ -19,7 +19,8 @@ class Caller:
     """A key and whom it acts for: what a request is once its key is known.
 
     `key_n`, `workspace_n` and `user_n` are row numbers, for other tables to refer to. `ceiling_milli` is in
-    thousandths of a question a calendar month; times are milliseconds since the epoch.
+    thousandths of a question a calendar month, and so is the `allowance_milli` of the workspace; times are
+    milliseconds since the epoch.
     """
 
     key_n: int
@@ -38,6 +39,7 @@ class Caller:
     created_ms: int
     expires_ms: int | None
     revoked_ms: int | None
+    allowance_milli: int | None = None
 
     def usable(self, now_ms: int) -> bool:
         """Whether the key opens anything at that time: neither revoked nor expired."""

@@ -7,10 +7,13 @@ from appliance.errors import AdminError
 
 
 class WorkspaceRow(NamedTuple):
+    """`allowance_milli` is in thousandths of a question a calendar month, None without an allowance."""
+
     n: int
     id: str
     name: str
     created_ms: int
+    allowance_milli: int | None
 
 
 _COLUMNS = ", ".join(WorkspaceRow._fields)
@@ -31,3 +34,7 @@ def by_name(conn: sqlite3.Connection, name: str) -> WorkspaceRow | None:
 def list_all(conn: sqlite3.Connection) -> list[WorkspaceRow]:
     """All of them, oldest first."""
     return [WorkspaceRow(*row) for row in conn.execute(f"SELECT {_COLUMNS} FROM workspaces ORDER BY n")]
+
+
+def set_allowance(conn: sqlite3.Connection, n: int, allowance_milli: int | None) -> None:
+    conn.execute("UPDATE workspaces SET allowance_milli = ? WHERE n = ?", (allowance_milli, n))

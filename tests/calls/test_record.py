@@ -1,11 +1,17 @@
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import pytest
 
 from appliance.calls.call import Call
 from appliance.calls.costs import Costs
+from appliance.calls.policy import Provider
 from appliance.calls.record import Course, certificate, ledger_row
+from appliance.calls.routing import Candidate, Decision
 from appliance.cluster.machine import Machine
 from appliance.dialects.chat import Chat, Finish, Message, TextDelta, Usage
+from appliance.metering.questions import Rates
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.store.keys import Caller
 
@@ -27,8 +33,16 @@ INTENT = Intent(
 )
 
 
+LANE = Provider("ollama", "ollama", "m", None, local=True)
+OUTSIDE = Provider("openai", "openai", "large", "small", local=False)
+
+
+def to(provider: Provider, model: str) -> Decision:
+    return Decision("simple", "fast", (Candidate(provider, model),))
+
+
 def answered() -> Course:
-    course = Course(started=10.0, shield_mode="standard")
+    course = Course(started=10.0, shield_mode="standard", decision=to(LANE, "m"))
     course.sending(MACHINE, "m", b"first")
     course.sending(MACHINE, "m", b"second")
     for text, now in (("Hel", 10.25), ("lo", 10.5)):
@@ -44,14 +58,14 @@ def test_an_answered_call():
     assert said.egress.sent is not None
     assert (said.egress.sent.attempts, said.egress.sent.sha256) == (2, hashlib.sha256(b"second").hexdigest())
     assert said.response.text_sha256 == hashlib.sha256(b"Hello").hexdigest()
-    row = ledger_row(course, CALL, "prf_x", "complete", total_seconds=1.5)
+    row = ledger_row(course, CALL, "prf_x", "complete", total_seconds=1.5, rates=Rates())
     assert (row.first_token_ms, row.total_ms, row.completion_tokens, row.questions_milli) == (250, 1500, 2, 250)
     assert (row.workspace_n, row.key_n, row.user_n) == (3, 2, 4)
     assert (row.cost_micro, row.full_cost_micro) == (0, 0)
 
 
 def test_the_costs_are_those_that_were_found():
-    row = ledger_row(answered(), CALL, "prf_x", "complete", total_seconds=1.5, costs=Costs(None, 12))
+    row = ledger_row(answered(), CALL, "prf_x", "complete", total_seconds=1.5, rates=Rates(), costs=Costs(None, 12))
     assert (row.cost_micro, row.full_cost_micro) == (None, 12)
 
 
@@ -68,14 +82,25 @@ def test_a_call_that_reached_nobody_says_nothing_of_a_model():
     said = certificate(course, INTENT, 5, completed=NOW, ending="refused", status=503, response_sha256="f" * 64)
     assert (said.egress.sent, said.routing, said.usage, said.response.text_sha256) == (None, None, None, None)
     assert said.egress.pii.mode == "medical"
-    row = ledger_row(course, CALL, "prf_x", "refused", total_seconds=0.001)
+    row = ledger_row(course, CALL, "prf_x", "refused", total_seconds=0.001, rates=Rates())
     assert (row.provider, row.model, row.node, row.first_token_ms, row.questions_milli) == (None, None, None, None, 0)
 
 
+@pytest.mark.parametrize(("model", "milli"), [("small", 1000), ("large", 4000)])
+def test_an_answer_from_outside_counts_by_its_model_and_each_answer_counts(model: str, milli: int):
+    course = Course(started=0.0, shield_mode="standard", decision=to(OUTSIDE, model))
+    course.sending_out("openai", model, b"body", Pii("standard"))
+    course.passed_on(Finish("stop", Usage(7, 2)))
+    row = ledger_row(course, CALL, "prf_x", "complete", total_seconds=1, rates=Rates())
+    assert row.questions_milli == milli
+    three = replace(CALL, chat=replace(CALL.chat, choices=3))
+    assert ledger_row(course, three, "prf_x", "complete", total_seconds=1, rates=Rates()).questions_milli == 3 * milli
+
+
 def test_a_call_that_was_left_counts_the_pieces_that_came():
-    course = Course(started=0.0, shield_mode="standard")
+    course = Course(started=0.0, shield_mode="standard", decision=to(LANE, "m"))
     course.sending(MACHINE, "m", b"body")
     for _ in range(3):
         course.content(1.0)
-    row = ledger_row(course, CALL, "prf_x", "cancelled", total_seconds=2)
+    row = ledger_row(course, CALL, "prf_x", "cancelled", total_seconds=2, rates=Rates())
     assert (row.completion_tokens, row.questions_milli) == (3, 250)

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import orjson
 import pytest
 
@@ -9,6 +11,7 @@ from appliance.errors import (
     ContextLengthExceeded,
     NotAuthenticated,
     Overloaded,
+    RateLimited,
     UpstreamFailed,
 )
 from appliance.gateway import errors
@@ -29,6 +32,8 @@ TABLE = [
     ("MethodNotAllowed", 405, "method_not_allowed", "invalid_request_error"),
     ("UnknownAgent", 404, "model_not_found", "invalid_request_error"),
     ("AddressNotSupported", 501, "address_not_supported", "invalid_request_error"),
+    ("KeyCeilingReached", 402, "API_KEY_BUDGET_EXCEEDED", "insufficient_quota"),
+    ("AllowanceExhausted", 402, "insufficient_quota", "insufficient_quota"),
     ("ProviderNotAllowed", 403, "provider_not_allowed", "permission_error"),
     ("LocalLaneUnavailable", 503, "local_lane_unavailable", "api_error"),
     ("ModelAbsent", 503, "local_lane_unavailable", "api_error"),
@@ -74,6 +79,7 @@ ANTHROPIC = {
     "MethodNotAllowed": (405, "invalid_request_error"),
     "UnknownAgent": (404, "not_found_error"),
     "AddressNotSupported": (501, "invalid_request_error"),
+    "AllowanceExhausted": (429, "rate_limit_error"),
     "ProviderNotAllowed": (403, "permission_error"),
     "LocalLaneUnavailable": (503, "overloaded_error"),
     "ModelAbsent": (503, "overloaded_error"),
@@ -108,7 +114,35 @@ def test_fields_are_called_as_the_dialect_calls_them():
 
 def test_every_kind_of_call_error_has_a_row():
     kinds = {kind for kind in vars(hierarchy).values() if isinstance(kind, type) and issubclass(kind, CallError)}
-    assert {kind.__name__ for kind in kinds} - {"CallError"} == {row[0] for row in TABLE} == {*ANTHROPIC}
+    rows = {row[0] for row in TABLE}
+    assert {kind.__name__ for kind in kinds} - {"CallError", "RateLimited"} == rows == {*ANTHROPIC, "KeyCeilingReached"}
+
+
+def test_a_key_at_its_ceiling_has_the_code_in_the_message_of_the_anthropic_dialect():
+    reply = errors.reply(made("KeyCeilingReached"), "anthropic", "req_1")
+    error = {"type": "billing_error", "message": "API_KEY_BUDGET_EXCEEDED: It happened. Do this."}
+    assert reply.status == 402
+    assert orjson.loads(reply.body) == {"type": "error", "error": error, "request_id": "req_1"}
+
+
+@pytest.mark.parametrize("shape", ["openai", "anthropic", "native"])
+def test_too_many_requests(shape: errors.Shape):
+    error = RateLimited(30, retry_after=7, reset=59.5, reset_at=datetime(2026, 11, 30, tzinfo=UTC))
+    reply = errors.reply(error, shape, "req_1")
+    said = orjson.loads(reply.body)
+    assert reply.status == 429
+    assert dict(reply.headers)[b"retry-after"] == b"7"
+    if shape == "native":
+        assert said == {"error": "More than 30 requests in a minute. Send the next one in 7 s.", "code": "rate_limited"}
+        return
+    kind, limit = ("rate_limit_error", b"30")
+    assert said["error"]["type"] == kind
+    if shape == "openai":
+        assert said["error"]["code"] == "rate_limited"
+        assert dict(reply.headers)[b"x-ratelimit-limit-requests"] == limit
+        assert dict(reply.headers)[b"x-ratelimit-remaining-requests"] == b"0"
+    else:
+        assert dict(reply.headers)[b"anthropic-ratelimit-requests-limit"] == limit
 
 
 @pytest.mark.parametrize("name", ["LocalLaneUnavailable", "ModelAbsent", "Overloaded", "StorageUnavailable"])
@@ -118,9 +152,10 @@ def test_what_may_pass_says_when_to_come_back(name: str):
 
 
 @pytest.mark.parametrize("name", [row[0] for row in TABLE])
-def test_only_where_nobody_has_the_model_an_sdk_is_told_not_to_try_again(name: str):
+def test_only_where_waiting_is_of_no_use_an_sdk_is_told_not_to_try_again(name: str):
     headers = dict(errors.reply(made(name), "openai", "req_1").headers)
-    assert headers.get(b"x-should-retry") == (b"false" if name == "ModelAbsent" else None)
+    hopeless = {"ModelAbsent", "KeyCeilingReached", "AllowanceExhausted"}
+    assert headers.get(b"x-should-retry") == (b"false" if name in hopeless else None)
 
 
 def test_headers_that_go_with_a_status():
