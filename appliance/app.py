@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import version as installed_version
 
 from starlette.types import ASGIApp
@@ -43,7 +43,7 @@ from appliance.gateway.messages import AnthropicDoor, CountTokens
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
 from appliance.gateway.room import ROOM_BYTES, Room
-from appliance.ids import Ids
+from appliance.ids import Clock, Ids
 from appliance.lanes import external_connections
 from appliance.lanes.connections import open_session
 from appliance.lanes.external import ExternalLane
@@ -61,6 +61,7 @@ from appliance.store import ledger, live_settings
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.sealing import Sealer
+from appliance.times import utc_now
 
 _log = logging.getLogger(__name__)
 
@@ -81,20 +82,22 @@ class App:
 
 
 @asynccontextmanager
-async def running(settings: Settings, environ: Mapping[str, str], *, base_url: str) -> AsyncGenerator[App]:
+async def running(
+    settings: Settings, environ: Mapping[str, str], *, base_url: str, clock: Clock = utc_now
+) -> AsyncGenerator[App]:
     """Everything built and started, and stopped again in the reverse order when the block is left.
 
     Raises:
         StateError: the state directory, the key file or the database cannot be used.
         ConfigError: a machine's address makes no sense.
     """
-    ids, clock = Ids(secrets.token_bytes), _utc_now
+    ids = Ids(secrets.token_bytes)
     machines = [at_url(url) for url in settings.local.ollama]
     sealer = Sealer.load(settings.state_dir, environ)
     async with AsyncExitStack() as stack:
         database = await Database.open(settings.state_dir / "synapse.db", fsync=settings.store.fsync)
         stack.push_async_callback(database.close)
-        notary, public_keys = await _prepare(database, sealer, ids)
+        notary, public_keys = await _prepare(database, sealer, ids, clock())
 
         session = await stack.enter_async_context(open_session())
         outside = await stack.enter_async_context(external_connections.open_session())
@@ -218,9 +221,8 @@ async def running(settings: Settings, environ: Mapping[str, str], *, base_url: s
         yield App(routes.build(families, ids), api.create_app(service), pipeline, drain, registry, public_keys)
 
 
-async def _prepare(database: Database, sealer: Sealer, ids: Ids) -> tuple[Notary, bytes]:
+async def _prepare(database: Database, sealer: Sealer, ids: Ids, now: datetime) -> tuple[Notary, bytes]:
     """What every start does to the database before the first call."""
-    now = _utc_now()
     await database.write(lambda conn: ensure_defaults(conn, now, ids))
     who = await database.write(lambda conn: identity.load(conn, sealer, random=ids.random, now=now))
     notary = Notary(who)
@@ -250,7 +252,3 @@ def _lane_problem(policy: Policy, machines: tuple[Machine, ...]) -> str | None:
     if not any(machine.has(model) for machine in well):
         return f"no machine that is reachable has the full model {model!r}"
     return None
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)

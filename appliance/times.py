@@ -6,6 +6,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 def to_ms(at: datetime) -> int:
     """Milliseconds since 1970-01-01T00:00:00Z; what is finer is cut off."""
     return (at - _EPOCH) // _MILLISECOND

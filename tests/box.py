@@ -17,11 +17,13 @@ from appliance.admin import wire
 from appliance.admin.client import Client
 from appliance.admin.peers import AdminListener
 from appliance.app import App, running
+from appliance.ids import Clock
 from appliance.listener import Listener, same_app
 from appliance.proofs import verify
 from appliance.settings import load
 from appliance.store import ledger
 from appliance.store.ledger import LedgerRow
+from appliance.times import utc_now
 
 T = TypeVar("T")
 
@@ -73,7 +75,7 @@ def sha256(data: bytes | str) -> str:
 
 
 @asynccontextmanager
-async def box(state_dir: Path, *machines: str, **environ: str) -> AsyncIterator[Box]:
+async def box(state_dir: Path, *machines: str, clock: Clock = utc_now, **environ: str) -> AsyncIterator[Box]:
     """A gateway on these machines; `environ` holds further settings by their name in the environment."""
     settings = load(
         None,
@@ -85,7 +87,7 @@ async def box(state_dir: Path, *machines: str, **environ: str) -> AsyncIterator[
     sock.bind(("127.0.0.1", 0))
     sock.setblocking(False)
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
-    async with running(settings, {}, base_url=f"{url}/v1") as app:
+    async with running(settings, {}, base_url=f"{url}/v1", clock=clock) as app:
         administration = await AdminListener.open(settings.admin.socket, app.admin)
         listener = await Listener.open(sock, same_app(app.gateway), keep_alive_seconds=5)
         async with Client(settings.admin.socket) as admin:

@@ -1,0 +1,66 @@
+"""A key's ceiling when the daemon dies in the middle: nothing is used twice, and nothing stays reserved.
+
+Source: routing.md ("Metering"); operations.md ("Never lose anything").
+"""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+import orjson
+
+from tests.e2e.installation import Installation
+from tests.upstreams.ollama import done, line, ollama_double, says
+from tests.waiting import until
+
+CALLS, CEILING = 200, 50
+BODY = orjson.dumps({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9})
+PATHS = ("/v1/chat/completions", "/v1/messages")
+
+
+async def ask_all(made: Installation, key: str) -> list[int]:
+    """The status of each of many calls at once; 0 where the daemon died on it."""
+    limits = httpx.Limits(max_connections=CALLS)
+    headers = {"authorization": f"Bearer {key}"}
+    async with httpx.AsyncClient(base_url=made.base, limits=limits, headers=headers, timeout=60) as http:
+
+        async def ask(path: str) -> int:
+            try:
+                return (await http.post(path, content=BODY)).status_code
+            except httpx.TransportError:
+                return 0
+
+        return await asyncio.gather(*(ask(PATHS[i % 2]) for i in range(CALLS)))
+
+
+def charged(made: Installation) -> Sequence[int]:
+    return [row["questions_milli"] for row in made.ledger() if row["questions_milli"]]
+
+
+async def test_of_200_calls_and_200_more_after_kill_9_exactly_50_are_served(tmp_path: Path):
+    async with ollama_double() as double:
+        made = Installation(tmp_path / "state", double.url)
+        await asyncio.to_thread(made.start)
+        key = made.json("key", "create", "--name", "limited", "--ceiling", str(CEILING / 4))["secret"]
+        # Some end, the others are in flight when the daemon dies.
+        held = asyncio.Event()
+        double.scripts.extend([double.default] * 20)
+        double.default, healthy = says(line("Hel"), held, line("lo"), done("stop")), double.default
+        first = asyncio.ensure_future(ask_all(made, key))
+        await until(lambda: len(charged(made)) == 20 and len(double.received) == CEILING, 30)
+        await asyncio.to_thread(made.stop, signal.SIGKILL)
+        statuses = await first
+        assert (statuses.count(200), statuses.count(402), statuses.count(0)) == (20, CALLS - CEILING, CEILING - 20)
+        double.default = healthy
+        held.set()
+
+        await asyncio.to_thread(made.start)
+        statuses = await ask_all(made, key)
+        assert (statuses.count(200), statuses.count(402)) == (CEILING - 20, CALLS - CEILING + 20)
+        assert list(charged(made)) == [250] * CEILING
+        assert made.stop() == 0
+        # What the crash cut off is told, and free.
+        cut = [row for row in made.ledger() if row["ending"] == "failed"]
+        assert [row["questions_milli"] for row in cut] == [0] * (CEILING - 20)
