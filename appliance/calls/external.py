@@ -16,7 +16,7 @@ from appliance.calls.call import Call
 from appliance.calls.entries import ENTRIES, Dialect
 from appliance.calls.offload import offloaded
 from appliance.calls.outbound import Outbound
-from appliance.calls.policy import Policy
+from appliance.calls.policy import Policy, local_lane_exists
 from appliance.calls.record import Course
 from appliance.calls.restoring import restored
 from appliance.calls.routing import Candidate
@@ -136,11 +136,14 @@ class ExternalRun:
         if self._policy.shield_mode == "off" or self._policy.unscannable == "allow":
             return
         if self._outbound.unscannable:
+            allow = "have the administrator allow it: `synapse policy unscannable allow`."
+            stays = local_lane_exists(self._policy)
             raise UnscannableContent(
                 "Pictures and files cannot be scanned for personal data, and this call would take some out of the"
                 " building.",
-                advice="Ask `pulse-sensitive`, which stays inside, or have the administrator allow it: "
-                "`synapse policy unscannable allow`.",
+                advice=f"Ask `pulse-sensitive`, which stays inside, or {allow}"
+                if stays
+                else f"Leave them out, or {allow}",
                 param="messages",
             )
 

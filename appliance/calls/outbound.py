@@ -74,7 +74,7 @@ class Outbound:
         except TooDeep:
             raise UnscannableContent(
                 "The call holds JSON inside of JSON to more levels than the shield reads.",
-                advice="Send it as one document, or ask `pulse-sensitive`, which stays inside.",
+                advice="Send it as one document.",
             ) from None
         texts: list[str] = []
         labels: list[str] = []

@@ -40,7 +40,7 @@ NOT_SERVED = {
     "/v1": "This is the base URL itself: a client adds the path, such as /chat/completions.",
     "/v1/responses": _USE_CHAT,
     "/v1/completions": _USE_CHAT,
-    "/v1/embeddings": "There is no embedding model here yet.",
+    "/v1/embeddings": "Embeddings are not served yet.",
 }
 """Paths that clients ask for, with what to do instead."""
 

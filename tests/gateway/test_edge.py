@@ -45,7 +45,7 @@ async def test_an_unknown_path_names_the_near_one(gateway: Box, path: str, near:
         ("GET", "/v1", "a client adds the path, such as /chat/completions."),
         ("POST", "/v1/responses", "Set the client to chat completions: POST /v1/chat/completions."),
         ("POST", "/v1/completions", "Set the client to chat completions: POST /v1/chat/completions."),
-        ("POST", "/v1/v1/embeddings", "There is no embedding model here yet."),
+        ("POST", "/v1/v1/embeddings", "Embeddings are not served yet."),
     ],
 )
 async def test_a_path_of_another_dialect_says_what_to_do_instead(gateway: Box, method: str, path: str, advice: str):
