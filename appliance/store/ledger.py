@@ -1,10 +1,15 @@
-"""The usage ledger: one narrow row a call, without a word of what was said (routing.md, "Metering")."""
+"""The usage ledger: one narrow row a call, without a word of what was said (routing.md, "Metering").
+
+What writes a row also counts it in the roll-ups (`rollups.py` reads them), which stay when the row is deleted.
+"""
 
 import sqlite3
 from datetime import UTC, date, datetime
 from typing import Literal, NamedTuple
 
 from appliance.times import to_ms
+
+from appliance.store.latency import bucket_of
 
 
 class LedgerRow(NamedTuple):
@@ -37,13 +42,93 @@ class LedgerRow(NamedTuple):
     masked: int = 0
 
 
+DAY_MS = 86_400_000
+"""A day of the roll-ups: `at_ms // DAY_MS` counts them from the epoch, in UTC."""
+
+ANSWERED = frozenset({"complete", "length", "context_cut"})
+"""The endings of calls that a model answered: how long others took says nothing of how fast it answers."""
+
+SUMS = (
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "questions_milli",
+    "cost_micro",
+    "cost_unknown",
+    "full_cost_micro",
+    "saved_micro",
+    "masked",
+)
+"""The columns of both tables of sums."""
+
 _COLUMNS = ", ".join(LedgerRow._fields)
-_PLACES = ", ".join("?" for _ in LedgerRow._fields)
+_KEY = ("day", "workspace_n", "key_n", "user_n", "provider", "model", "node", "task", "ending")
+_GROUP = ("dimension", "grp", "day")
+_DIMENSIONS = 6
+
+
+def _upsert(table: str, key: tuple[str, ...], counted: tuple[str, ...], rows: int) -> str:
+    """SQL that counts `rows` rows into `table`, the sums of the same key added up."""
+    places = f"({', '.join('?' for _ in (*key, *counted))})"
+    added = ", ".join(f"{name} = {name} + excluded.{name}" for name in counted)
+    return (
+        f"INSERT INTO {table} ({', '.join((*key, *counted))}) VALUES {', '.join([places] * rows)}"
+        f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {added}"
+    )
+
+
+_INSERT = f"INSERT INTO ledger ({_COLUMNS}) VALUES ({', '.join('?' for _ in LedgerRow._fields)})"
+_COUNT_DAY = _upsert("ledger_days", _KEY, SUMS, 1)
+_COUNT_GROUPS = _upsert("ledger_groups", _GROUP, SUMS, _DIMENSIONS)
+_COUNT_TIMES = {
+    rows: _upsert("ledger_times", (*_GROUP, "bucket"), ("first_tokens", "totals"), rows)
+    for rows in (_DIMENSIONS, 2 * _DIMENSIONS)
+}
 
 
 def insert(conn: sqlite3.Connection, row: LedgerRow) -> None:
-    """Raises `sqlite3.IntegrityError` where the call has a row already."""
-    conn.execute(f"INSERT INTO ledger ({_COLUMNS}) VALUES ({_PLACES})", row)
+    """Write the row and count it in the roll-ups of its day.
+
+    Raises:
+        sqlite3.IntegrityError: the call has a row already; nothing is counted.
+    """
+    conn.execute(_INSERT, row)
+    day = row.at_ms // DAY_MS
+    sums = _sums(row)
+    model, node, task = row.model or "", row.node or "", row.task or ""
+    key = (day, row.workspace_n, row.key_n, row.user_n, row.provider or "", model, node, task, row.ending)
+    conn.execute(_COUNT_DAY, (*key, *sums))
+    groups = (
+        ("all", "", day),
+        ("workspace", row.workspace_n, day),
+        ("key", row.key_n, day),
+        ("model", model, day),
+        ("node", node, day),
+        ("task", task, day),
+    )
+    conn.execute(_COUNT_GROUPS, [value for group in groups for value in (*group, *sums)])
+    if row.ending in ANSWERED:
+        times = [(bucket_of(row.total_ms), 0, 1)]
+        if row.first_token_ms is not None:
+            times.append((bucket_of(row.first_token_ms), 1, 0))
+        counted = [value for group in groups for time in times for value in (*group, *time)]
+        conn.execute(_COUNT_TIMES[len(times) * _DIMENSIONS], counted)
+
+
+def _sums(row: LedgerRow) -> tuple[int, ...]:
+    """What one row adds to each of `SUMS`."""
+    own, full = row.cost_micro, row.full_cost_micro
+    return (
+        1,
+        row.prompt_tokens,
+        row.completion_tokens,
+        row.questions_milli,
+        own or 0,
+        int(own is None),
+        full or 0,
+        full - own if own is not None and full is not None else 0,
+        row.masked,
+    )
 
 
 def get(conn: sqlite3.Connection, proof_id: str) -> LedgerRow | None:

@@ -28,3 +28,18 @@ def started(conn: sqlite3.Connection, ids: Ids) -> sqlite3.Connection:
     """The database after a first start: workspace `default` and user `admin` are there."""
     ensure_defaults(conn, datetime(2026, 11, 29, 12, tzinfo=UTC), ids)
     return conn
+
+
+@pytest.fixture
+def metered(conn: sqlite3.Connection) -> sqlite3.Connection:
+    """The database with two workspaces and users, and three keys: 1 and 2 of the first workspace, 3 of the second."""
+    for n in (1, 2):
+        conn.execute("INSERT INTO workspaces (n, id, name, created_ms) VALUES (?1, ?1, ?1, 0)", (n,))
+        conn.execute("INSERT INTO users (n, id, name, created_ms) VALUES (?1, ?1, ?1, 0)", (n,))
+    for n, owner in ((1, 1), (2, 1), (3, 2)):
+        conn.execute(
+            "INSERT INTO keys (n, id, digest, name, workspace_n, user_n, scopes, created_ms)"
+            " VALUES (?1, ?1, ?2, ?1, ?3, ?3, 'engine', 0)",
+            (n, bytes([n]), owner),
+        )
+    return conn

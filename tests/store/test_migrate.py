@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import StateError
-from appliance.store import allow_lists
+from appliance.store import allow_lists, ledger
 from appliance.store import migrate as module
+from appliance.store.ledger import LedgerRow
 from appliance.store.migrate import migrate, migrations
 
 
@@ -88,16 +89,58 @@ class TestFromVersion1:
         tables = [row[0] for row in conn.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         return {table: conn.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
 
-    def test_every_row_is_still_there_and_the_new_tables_are_empty(self, old: sqlite3.Connection):
+    def test_every_row_is_still_there_and_the_new_tables_hold_what_follows_from_them(self, old: sqlite3.Connection):
         before = self.rows(old)
         migrate(old)
         after = self.rows(old)
         assert all(before.values())
-        assert {table: after[table] for table in before} == before
-        assert {table: rows for table, rows in after.items() if table not in before} == {
-            "providers": [],
-            "allow_lists": [],
+        assert after["workspaces"] == [(3, "ws_3", "legal", 5, None)]
+        assert {table: after[table] for table in before if table != "workspaces"} == {
+            table: rows for table, rows in before.items() if table != "workspaces"
         }
+        new = {table: len(rows) for table, rows in after.items() if table not in before}
+        assert new == {"providers": 0, "allow_lists": 0, "ledger_days": 1, "ledger_groups": 6, "ledger_times": 6}
+
+    def test_the_roll_ups_are_those_that_each_call_would_have_made(self, old: sqlite3.Connection):
+        rows = [
+            LedgerRow(
+                at_ms=number * 30_000_000,
+                proof_id=f"prf_more_{number}",
+                workspace_n=3,
+                key_n=2,
+                user_n=4,
+                dialect="openai",
+                address="pulse-auto",
+                ending=("complete", "length", "context_cut", "refused", "cancelled", "failed")[number % 6],
+                total_ms=round(1.09**number) - 1,  # one time in every bucket
+                task=(None, "code", "simple")[number % 3],
+                provider=(None, "ollama")[number % 2],
+                model=(None, "qwen3")[number % 2],
+                node=(None, "node_1", "node_2")[number % 3],
+                prompt_tokens=number,
+                completion_tokens=2 * number,
+                questions_milli=250,
+                cost_micro=(None, 0, 7)[number % 3],
+                full_cost_micro=(None, 50)[number % 2],
+                first_token_ms=(None, number)[number % 2],
+                masked=number % 4,
+            )
+            for number in range(220)
+        ]
+        columns = ", ".join(LedgerRow._fields)
+        places = ", ".join("?" for _ in LedgerRow._fields)
+        old.executemany(f"INSERT INTO ledger ({columns}) VALUES ({places})", rows)
+        fresh = sqlite3.connect(":memory:", isolation_level=None)
+        migrate(fresh)
+        for row in [ledger.get(old, "prf_1"), *rows]:
+            assert row is not None
+            ledger.insert(fresh, row)
+        migrate(old)
+        for table in ("ledger_days", "ledger_groups", "ledger_times"):
+            names = ", ".join(one[1] for one in fresh.execute(f"PRAGMA table_info({table})") if one[1] != "n")
+            ordered = f"SELECT {names} FROM {table} ORDER BY {names}"
+            assert old.execute(ordered).fetchall() == fresh.execute(ordered).fetchall(), table
+        fresh.close()
 
     def test_the_file_is_kept_as_it_was(self, old: sqlite3.Connection, tmp_path: Path):
         # operations.md, "Never lose anything": migrations run "after an automatic backup".
