@@ -43,9 +43,18 @@ class Vault:
         return len(self._values)
 
     @cached_property
+    def counts(self) -> Mapping[Category, int]:
+        """How many values of each category were masked; categories without one are left out, the others sorted."""
+        found: dict[Category, int] = {}
+        for category in sorted(MEDICAL):
+            if cores := self._by_name.get(category.replace("_", "")):
+                found[category] = len(cores)
+        return found
+
+    @cached_property
     def categories(self) -> tuple[Category, ...]:
         """The categories of these values, sorted."""
-        return tuple(category for category in sorted(MEDICAL) if category.replace("_", "") in self._by_name)
+        return tuple(self.counts)
 
     def value(self, core: str) -> str | None:
         """The value of a token, given as `forms.core_of` has it; None if it is no token of this call."""

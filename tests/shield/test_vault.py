@@ -18,9 +18,17 @@ class TestVault:
         vault = Vault({**TWO, "[EMAIL_a2a2a2a2]": "bob@example.net"})
         assert vault.count == 3
         assert vault.categories == ("DATE", "EMAIL")
+        assert list(vault.counts.items()) == [("DATE", 1), ("EMAIL", 2)]
+
+    def test_a_date_counts_once_with_its_year_or_without(self):
+        dates = {"[DATE_1985_abcdefgh]": "12/05/1985", "[DATE_1986_abcdefgh]": "12/05/1986", "[DATE_ijklmnop]": "3/8"}
+        vault = Vault({**dates, "[NHS_NUMBER_a2a2a2a2]": "943 476 5919"})
+        assert vault.counts == {"DATE": 3, "NHS_NUMBER": 1}
+        assert sum(vault.counts.values()) == vault.count
 
     def test_an_empty_one(self):
         assert (Vault({}).count, Vault({}).categories, list(Vault({}).cores)) == (0, (), [])
+        assert Vault({}).counts == {}
 
     def test_it_shows_no_value(self):
         assert repr(Vault(TWO)) == "Vault(2 values)"
