@@ -40,6 +40,7 @@ from appliance.gateway.chat_completions import OpenAIDoor
 from appliance.gateway.drain import Drain
 from appliance.gateway.health import Health
 from appliance.gateway.messages import AnthropicDoor, CountTokens
+from appliance.gateway.metrics import MetricsPage
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
 from appliance.gateway.room import ROOM_BYTES, Room
@@ -50,10 +51,12 @@ from appliance.lanes.external import ExternalLane
 from appliance.lanes.limits import Timeouts
 from appliance.lanes.ollama import OllamaLane
 from appliance.metering.budgets import Account, Budgets
+from appliance.metering.metrics import Metrics, Now
 from appliance.metering.months import Month
 from appliance.metering.prices import Prices, Rate
 from appliance.metering.questions import Rates
 from appliance.metering.rate_limits import RateLimits
+from appliance.metering.stalls import Stalls
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
 from appliance.settings import Settings
@@ -61,6 +64,7 @@ from appliance.store import ledger, live_settings
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.sealing import Sealer
+from appliance.tasks import Tasks
 from appliance.times import utc_now
 
 _log = logging.getLogger(__name__)
@@ -134,6 +138,10 @@ async def running(
         timeouts = Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)
         backlog = Backlog(database)
         stack.push_async_callback(backlog.stop)
+        metrics, tasks = Metrics(version), Tasks()
+        stalls = Stalls(metrics.stalled)
+        tasks.spawn("stalls", stalls.watch())
+        stack.push_async_callback(tasks.cancel)
         rate_limits = RateLimits(time.monotonic, clock)
 
         async def used(account: Account, month: Month) -> int:
@@ -146,6 +154,7 @@ async def running(
                 rate_limits=rate_limits,
                 budgets=Budgets(used),
                 backlog=backlog,
+                metrics=metrics,
                 database=database,
                 notary=notary,
                 policy=policy,
@@ -177,6 +186,16 @@ async def running(
         max_body_bytes = settings.gateway.max_body_mb * 1024 * 1024
         room = Room(max(ROOM_BYTES, max_body_bytes))
         desk = Desk(auth, pipeline, drain, clock, room, max_body_bytes, limit_seconds=limits.total + SLACK_SECONDS)
+
+        def now() -> Now:
+            return Now(
+                calls_in_flight=drain.in_flight,
+                bodies_waiting=room.waiting,
+                writes_waiting=database.waiting,
+                endings_waiting=len(backlog),
+                longest_stall=stalls.longest(),
+            )
+
         families = routes.Families(
             chat_completions=Calling(desk, OpenAIDoor()),
             messages=Calling(desk, AnthropicDoor()),
@@ -186,6 +205,7 @@ async def running(
             ),
             proofs=Proofs(auth, database),
             health=Health(database, drain, lambda: _problem(policy(), registry.snapshot())),
+            metrics=MetricsPage(auth, database, metrics, now),
         )
 
         def facts() -> Facts:

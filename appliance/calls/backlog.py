@@ -27,7 +27,7 @@ class Backlog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: deque[Ending] = deque()
+        self._waiting: deque[tuple[Ending, Callable[[], None]]] = deque()
         self._stopping = asyncio.Event()
         self._tasks = Tasks()
         self._retrying: asyncio.Task[None] | None = None
@@ -35,8 +35,9 @@ class Backlog:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, ending: Ending) -> None:
-        self._waiting.append(ending)
+    def add(self, ending: Ending, written: Callable[[], None]) -> None:
+        """`written` is called once the ending is durable; it must not raise."""
+        self._waiting.append((ending, written))
         if self._retrying is None:
             self._retrying = self._tasks.spawn("endings", self._retry())
 
@@ -62,5 +63,7 @@ class Backlog:
 
     async def _write(self) -> None:
         while self._waiting:
-            await self._database.write(self._waiting[0])
+            ending, written = self._waiting[0]
+            await self._database.write(ending)
             self._waiting.popleft()
+            written()

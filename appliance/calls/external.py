@@ -113,7 +113,9 @@ class ExternalRun:
             where,
             outgoing,
             elapsed=self._parts.monotonic() - course.started,
-            sending=lambda: course.sending_out(self._provider.label, self._model, outgoing.body, pii),
+            sending=lambda: course.sending_out(
+                self._provider.label, self._model, outgoing.body, pii, masked.vault.counts
+            ),
         )
         # A structured answer is JSON, in which a value has to be escaped.
         depth = 0 if self._call.chat.format is None else 1

@@ -40,6 +40,7 @@ from appliance.errors import (
 from appliance.ids import Clock, Ids
 from appliance.lanes.attempt import AttemptFailed
 from appliance.metering.budgets import Account, Budget, Budgets, Tab
+from appliance.metering.metrics import Metrics
 from appliance.metering.months import month_of
 from appliance.metering.questions import Rates
 from appliance.metering.rate_limits import RateLimits, Standing
@@ -48,6 +49,7 @@ from appliance.proofs.notary import Notary
 from appliance.shield.categories import RULES
 from appliance.store import ledger
 from appliance.store.database import Database
+from appliance.store.ledger import LedgerRow
 
 
 class PriceList(Prices, Costing, Protocol):
@@ -69,6 +71,7 @@ class Parts:
     external: ExternalLanes
     shield: LiveShield
     backlog: Backlog
+    metrics: Metrics
     clock: Clock
     ids: Ids
     version: str
@@ -239,29 +242,34 @@ class Exchange:
         if self._closed:
             return
         self._closed = True
-        record, milli = self._ended(ending, status, response_sha256)
+        record, row = self._ended(ending, status, response_sha256)
         try:
             await self._parts.database.write(record)
         except StorageUnavailable:
             self._closed = False
             raise
         except asyncio.CancelledError:
-            self._tab.settle(milli)  # who waits is cancelled, not the write
+            self._tab.settle(row.questions_milli)  # who waits is cancelled, not the write
+            self._count(row)
             raise
-        self._tab.settle(milli)
+        self._tab.settle(row.questions_milli)
+        self._count(row)
 
     def close_later(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
         """End a call whose ending the storage does not take now: it is written as soon as it does."""
         if not self._closed:
             self._closed = True
-            record, milli = self._ended(ending, status, response_sha256)
-            self._parts.backlog.add(record)
-            self._tab.settle(milli)
+            record, row = self._ended(ending, status, response_sha256)
+            self._parts.backlog.add(record, lambda: self._count(row))
+            self._tab.settle(row.questions_milli)
+
+    def _count(self, row: LedgerRow) -> None:
+        self._parts.metrics.ended(row, self._course.masked.items())
 
     def _ended(
         self, ending: Ending, status: int | None, response_sha256: str
-    ) -> tuple[Callable[[sqlite3.Connection], None], int]:
-        """What writes this ending, from what is known now, and the thousandths of a question that it counts."""
+    ) -> tuple[Callable[[sqlite3.Connection], None], LedgerRow]:
+        """What writes this ending, from what is known now, and the row of the ledger that it writes."""
         course, proof_id = self._course, self._intent.id
         course.broke_off()
         evidence = certificate(
@@ -288,7 +296,7 @@ class Exchange:
             self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
             ledger.insert(conn, row)
 
-        return record, row.questions_milli
+        return record, row
 
     def _costs(self) -> Costs:
         course = self._course

@@ -1,6 +1,7 @@
 """What happened to one call, and how certificate and ledger row tell it. Holds hashes and counts, never text."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -16,6 +17,7 @@ from appliance.dialects.chat import Event, Finish, TextDelta, Usage
 from appliance.metering.questions import Rates, is_charged
 from appliance.proofs import certificate as proof
 from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
+from appliance.shield.categories import Category
 from appliance.store.ledger import LedgerRow
 from appliance.times import to_ms
 
@@ -36,7 +38,7 @@ class Course:
     """Filled in as the call goes on. Moments are on the monotonic clock, in seconds.
 
     `provider` is who was asked last, as the outside is told; `machine` is None where that is nobody of ours. `pii` is
-    what was masked before the call left, None while it has not.
+    what was masked before the call left, None while it has not, and `masked` how many values of each category.
     `lost` is what answers have cost that were thrown away: a try that did not give what was asked for.
     `received` counts the pieces of content that came from machines, `forwarded` says whether any text went on to
     the caller, and `finishes` are the ends of answers, which alone bring the model's own counts. `sent` is the hash of
@@ -50,6 +52,7 @@ class Course:
     provider: str = LOCAL_PROVIDER
     model: str = ""
     pii: Pii | None = None
+    masked: Mapping[Category, int] = field(default_factory=dict[Category, int])
     attempts: int = 0
     sent: dict[int, str] = field(default_factory=dict[int, str])
     first_token: float | None = None
@@ -96,21 +99,24 @@ class Course:
 
     def sending(self, machine: Machine, model: str, body: bytes, *, choice: int = 0) -> None:
         """An attempt begins: `body` goes to `machine`."""
-        self._asked(LOCAL_PROVIDER, machine, model, None)
+        self._asked(LOCAL_PROVIDER, machine, model, None, {})
         self.sent[choice] = hashlib.sha256(body).hexdigest()
 
-    def sending_out(self, provider: str, model: str, body: bytes, pii: Pii) -> None:
+    def sending_out(self, provider: str, model: str, body: bytes, pii: Pii, masked: Mapping[Category, int]) -> None:
         """An attempt begins that leaves the building: `body`, in which `pii` was masked, goes to `provider`."""
-        self._asked(provider, None, model, pii)
+        self._asked(provider, None, model, pii, masked)
         self.sent = {0: hashlib.sha256(body).hexdigest()}
 
     def spent(self, usage: Usage) -> None:
         """An answer came to its end and is thrown away. The end of the one that follows counts it too."""
         self.lost.append(usage)
 
-    def _asked(self, provider: str, machine: Machine | None, model: str, pii: Pii | None) -> None:
+    def _asked(
+        self, provider: str, machine: Machine | None, model: str, pii: Pii | None, masked: Mapping[Category, int]
+    ) -> None:
         self.attempts += 1
-        self.provider, self.machine, self.model, self.pii = provider, machine, model, pii
+        self.provider, self.machine, self.model = provider, machine, model
+        self.pii, self.masked = pii, masked
 
     def content(self, now: float) -> None:
         """A piece of content came from the machine."""

@@ -21,9 +21,11 @@ WAIT_SECONDS = 30.0
 
 
 class Room:
-    """Shared by all calls. `size` in bytes has to be enough for the largest body there may be."""
+    """Shared by all calls. `size` in bytes has to be enough for the largest body there may be. `waiting` is how many
+    bodies wait for room."""
 
     def __init__(self, size: int = ROOM_BYTES) -> None:
+        self.waiting = 0
         self._free = size
         self._turn = asyncio.Lock()  # who waits longest is next, however small the others are
         self._returned = asyncio.Event()
@@ -39,6 +41,7 @@ class Room:
 
     async def take(self, size: int) -> None:
         """Raises `Overloaded` where there is no room for `size` bytes in time."""
+        self.waiting += 1
         try:
             async with asyncio.timeout(WAIT_SECONDS), self._turn:
                 while self._free < size:
@@ -49,6 +52,8 @@ class Room:
             raise Overloaded(
                 "The gateway is busy with other large requests.", advice="Send this one again in a moment."
             ) from None
+        finally:
+            self.waiting -= 1
 
     def give_back(self, size: int) -> None:
         self._free += size

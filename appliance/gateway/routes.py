@@ -11,6 +11,7 @@ from appliance.gateway.edge import Edge
 from appliance.gateway.health import Health
 from appliance.gateway.messages import COUNTING, CountTokens
 from appliance.gateway.messages import ENDPOINT as MESSAGES
+from appliance.gateway.metrics import MetricsPage
 from appliance.gateway.models import Models
 from appliance.gateway.proofs import Proofs
 from appliance.ids import Ids
@@ -26,6 +27,7 @@ class Families:
     models: Models
     proofs: Proofs
     health: Health
+    metrics: MetricsPage
 
 
 def build(families: Families, ids: Ids) -> ASGIApp:
@@ -42,6 +44,7 @@ def build(families: Families, ids: Ids) -> ASGIApp:
         Route("/.well-known/synapse/keys.json", families.proofs.keys, methods=get),
         Route("/healthz", families.health.live, methods=get),
         Route("/readyz", families.health.ready, methods=get),
+        Route("/metrics", families.metrics.show, methods=get),
     ]
     router = Router(routes, redirect_slashes=False)
     return Edge(router, ids, [route.path for route in routes if "{" not in route.path])

@@ -102,6 +102,11 @@ class Database:
         """Whether the newest write could not be made."""
         return self._failing
 
+    @property
+    def waiting(self) -> int:
+        """How many writes wait for the next transaction."""
+        return self._waiting.qsize()
+
     async def write(self, job: Job[T]) -> T:
         """Run `job` inside the next transaction and return its result after the commit.
 

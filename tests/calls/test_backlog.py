@@ -24,6 +24,10 @@ class Ending:
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals
         self.written = 0
+        self.told: list[int] = []
+
+    def tell(self) -> None:
+        self.told.append(self.written)
 
     def __call__(self, conn: sqlite3.Connection) -> None:
         if self.refusals:
@@ -40,28 +44,31 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_an_ending_is_tried_until_the_storage_takes_it_and_then_no_more(database: Database):
     waiting = Backlog(database)
     first, second = Ending(3), Ending(0)
-    waiting.add(first)
-    waiting.add(second)
+    waiting.add(first, first.tell)
+    waiting.add(second, second.tell)
     await until(lambda: not len(waiting))
     third = Ending(0)
-    waiting.add(third)
+    waiting.add(third, third.tell)
     await until(lambda: not len(waiting))
     await waiting.stop()
     assert [one.written for one in (first, second, third)] == [1, 1, 1]
+    assert [one.told for one in (first, second, third)] == [[1], [1], [1]]
 
 
 async def test_stopping_tries_at_once(database: Database, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "RETRY_SECONDS", 3600)
     waiting, ending = Backlog(database), Ending(0)
-    waiting.add(ending)
+    waiting.add(ending, ending.tell)
     await waiting.stop()
     assert ending.written == 1
 
 
 async def test_what_could_not_be_written_is_told(database: Database, caplog: pytest.LogCaptureFixture):
     waiting = Backlog(database)
-    waiting.add(Ending(1_000_000))
+    never = Ending(1_000_000)
+    waiting.add(never, never.tell)
     await waiting.stop()
+    assert never.told == []
     assert "endings that could not be recorded: 1; the next start closes these calls" in caplog.messages
 
 

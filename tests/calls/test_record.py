@@ -64,6 +64,14 @@ def test_an_answered_call():
     assert (row.cost_micro, row.full_cost_micro) == (0, 0)
 
 
+def test_what_was_masked_is_that_of_the_newest_attempt():
+    course = Course(started=0.0, shield_mode="standard")
+    course.sending_out("openai", "gpt-4o", b"body", Pii("standard", 3, ("EMAIL", "IBAN")), {"EMAIL": 2, "IBAN": 1})
+    assert (course.pii_masked, course.masked) == (3, {"EMAIL": 2, "IBAN": 1})
+    course.sending(MACHINE, "m", b"body")
+    assert (course.pii_masked, course.masked) == (0, {})
+
+
 def test_the_costs_are_those_that_were_found():
     row = ledger_row(answered(), CALL, "prf_x", "complete", total_seconds=1.5, rates=Rates(), costs=Costs(None, 12))
     assert (row.cost_micro, row.full_cost_micro) == (None, 12)

@@ -46,9 +46,10 @@ async def test_who_has_no_room_waits_until_there_is():
         await asyncio.sleep(0)
         one.keep(6)
         await asyncio.sleep(0)
-        assert not waiting.done()
+        assert (waiting.done(), room.waiting) == (False, 1)
         one.keep(5)
         await asyncio.wait_for(waiting, 1)
+        assert room.waiting == 0
         assert (one.size, other.size) == (5, 5)
 
 

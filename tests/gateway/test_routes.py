@@ -24,6 +24,7 @@ async def test_nothing_is_public_but_what_the_contract_names(gateway: Box):
         "/.well-known/synapse/keys.json",
         "/healthz",
         "/readyz",
+        "/metrics",
     }
     assert routes(gateway) == contract
 

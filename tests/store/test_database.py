@@ -1,12 +1,14 @@
 import asyncio
 import logging
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 
 from appliance.errors import StateError, StorageUnavailable
 from appliance.store.database import Database
+from tests.waiting import until
 
 
 def _insert(name: str):
@@ -39,6 +41,22 @@ async def test_waiting_writes_share_one_transaction_and_keep_their_order(databas
     counts = await asyncio.gather(*(database.write(_insert(f"s{i}")) for i in range(50)))
     assert counts == list(range(1, 51))
     assert commits.count("COMMIT") <= 3
+
+
+async def test_what_waits_behind_a_transaction_is_counted(database: Database):
+    begun, go = threading.Event(), threading.Event()
+
+    def hold(_: sqlite3.Connection) -> bool:
+        begun.set()
+        return go.wait(5)
+
+    first = asyncio.ensure_future(database.write(hold))
+    await until(begun.is_set)
+    others = [asyncio.ensure_future(database.write(_insert(name))) for name in "abc"]
+    await until(lambda: database.waiting == 3)
+    go.set()
+    await asyncio.gather(first, *others)
+    assert database.waiting == 0
 
 
 async def test_a_failing_job_undoes_only_itself(database: Database):
