@@ -60,7 +60,7 @@ from appliance.metering.stalls import Stalls
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
 from appliance.settings import Settings
-from appliance.store import ledger, live_settings
+from appliance.store import live_settings, rollups
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.sealing import Sealer
@@ -145,8 +145,9 @@ async def running(
         rate_limits = RateLimits(time.monotonic, clock)
 
         async def used(account: Account, month: Month) -> int:
-            first, end = month.first, month.following.first
-            return await database.read(lambda conn: ledger.questions_milli(conn, account.kind, account.n, first, end))
+            first, last = month.days
+            whose = {f"{account.kind}_n": account.n}
+            return await database.read(lambda conn: rollups.month_milli(conn, first_day=first, last_day=last, **whose))
 
         pipeline = Pipeline(
             Parts(

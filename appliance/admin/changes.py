@@ -15,7 +15,7 @@ from appliance.cluster.machine import leaves_the_building
 from appliance.errors import AdminError
 from appliance.ids import Ids, digest
 from appliance.metering.months import month_of
-from appliance.store import audit, defaults, keys, ledger, live_settings, users, workspaces
+from appliance.store import audit, defaults, keys, live_settings, rollups, users, workspaces
 from appliance.store.keys import Caller
 from appliance.times import parse_rfc3339, to_ms
 
@@ -76,8 +76,8 @@ def set_allowance(conn: sqlite3.Connection, change: Change, new: wire.NewAllowan
 
 def _workspace(conn: sqlite3.Connection, row: workspaces.WorkspaceRow, now: datetime) -> wire.Workspace:
     month = month_of(now)
-    used = ledger.questions_milli(conn, "workspace", row.n, month.first, month.following.first)
-    return shapes.workspace(row, used)
+    first, last = month.days
+    return shapes.workspace(row, rollups.month_milli(conn, workspace_n=row.n, first_day=first, last_day=last))
 
 
 def list_workspaces(conn: sqlite3.Connection, now: datetime) -> tuple[wire.Workspace, ...]:

@@ -3,6 +3,8 @@
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
+_EPOCH = date(1970, 1, 1)
+
 
 class Month(NamedTuple):
     year: int
@@ -15,6 +17,11 @@ class Month(NamedTuple):
     @property
     def first(self) -> date:
         return date(self.year, self.month, 1)
+
+    @property
+    def days(self) -> tuple[int, int]:
+        """Its first and its last day, as whole days since the epoch."""
+        return (self.first - _EPOCH).days, (self.following.first - _EPOCH).days - 1
 
 
 def month_of(at: datetime) -> Month:

@@ -4,10 +4,7 @@ What writes a row also counts it in the roll-ups (`rollups.py` reads them), whic
 """
 
 import sqlite3
-from datetime import UTC, date, datetime
-from typing import Literal, NamedTuple
-
-from appliance.times import to_ms
+from typing import NamedTuple
 
 from appliance.store.latency import bucket_of
 
@@ -140,13 +137,3 @@ def newest(conn: sqlite3.Connection, limit: int) -> list[LedgerRow]:
     """At most `limit` rows, newest first."""
     rows = conn.execute(f"SELECT {_COLUMNS} FROM ledger ORDER BY n DESC LIMIT ?", (limit,))
     return [LedgerRow(*row) for row in rows]
-
-
-def questions_milli(
-    conn: sqlite3.Connection, of: Literal["key", "workspace"], n: int, first: date, before: date
-) -> int:
-    """Thousandths of a question that a key or a workspace has used from the UTC day `first` until `before`."""
-    column = {"key": "key_n", "workspace": "workspace_n"}[of]
-    days = [to_ms(datetime(day.year, day.month, day.day, tzinfo=UTC)) for day in (first, before)]
-    query = f"SELECT coalesce(sum(questions_milli), 0) FROM ledger WHERE {column} = ? AND at_ms >= ? AND at_ms < ?"
-    return conn.execute(query, (n, *days)).fetchone()[0]

@@ -33,6 +33,12 @@ def test_how_many_days_it_has(month: tuple[int, int], days: int):
     assert one.following.first - one.first == timedelta(days)
 
 
+def test_its_days_are_counted_from_the_epoch():
+    assert Month(1970, 1).days == (0, 30)
+    assert Month(2026, 12).days == (20_788, 20_818)
+    assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(20_788) == datetime(2026, 12, 1, tzinfo=UTC)
+
+
 def test_in_order():
     assert Month(2026, 12).following == Month(2027, 1)
     assert Month(2026, 12) < Month(2027, 1)
