@@ -97,7 +97,7 @@ def test_a_call_that_reached_nobody_says_nothing_of_a_model():
 @pytest.mark.parametrize(("model", "milli"), [("small", 1000), ("large", 4000)])
 def test_an_answer_from_outside_counts_by_its_model_and_each_answer_counts(model: str, milli: int):
     course = Course(started=0.0, shield_mode="standard", decision=to(OUTSIDE, model))
-    course.sending_out("openai", model, b"body", Pii("standard"))
+    course.sending_out("openai", model, b"body", Pii("standard"), {})
     course.passed_on(Finish("stop", Usage(7, 2)))
     row = ledger_row(course, CALL, "prf_x", "complete", total_seconds=1, rates=Rates())
     assert row.questions_milli == milli
