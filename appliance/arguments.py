@@ -56,6 +56,7 @@ def parser() -> Parser:
     _provider(_group(_command(commands, "provider", "Add, test and remove external providers.", leaf=False)))
     _policy(_group(_command(commands, "policy", "Say which providers calls may reach.", leaf=False)))
     _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
+    _ledger(commands)
     _command(commands, "version", "Print the version.")
     return top
 
@@ -209,6 +210,41 @@ class _Refused(argparse.Action):
         parser.error(self._message)
 
 
+def _ledger(commands: Any) -> None:
+    ledger = _command(commands, "ledger", "Show the newest calls of the ledger and what they come to.")
+    _which(ledger)
+    ledger.add_argument("--by", choices=_BY, metavar="|".join(_BY), help="show sums by one of these instead of calls")
+    ledger.add_argument("--limit", metavar="N", type=_as(values.count), default=20, help="how many calls (20)")
+    ledger.add_argument("--before", metavar="CURSOR", help="go on after a page, as that page says")
+    group = ledger.add_subparsers(metavar="[export]", parser_class=Parser)
+    export = _command(group, "ledger export", "Write all calls of the ledger to stdout, oldest first.")
+    _which(export, default=argparse.SUPPRESS)  # what was said before the word "export" holds
+    export.add_argument("--csv", action="store_true", required=True, help="as CSV, with a header line")
+
+
+def _which(command: Any, **given: Any) -> None:
+    command.add_argument(
+        "--since",
+        metavar="D",
+        type=_as(_since),
+        **given,
+        help="from this day on (2026-11-01, UTC), or how long ago (30d)",
+    )
+    command.add_argument("--until", metavar="D", type=_as(values.until), **given, help="until the end of this day, UTC")
+    command.add_argument("--workspace", metavar="W", **given, help="of this workspace only")
+    command.add_argument("--key", metavar="KEY", **given, help="of this key only, by its id or its name")
+    command.add_argument("--model", metavar="M", **given, help="answered by this model only")
+    command.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
+    command.add_argument("--task", metavar="T", **given, help="of this task only: simple, complex, agent, sensitive, …")
+    command.add_argument(
+        "--ending", choices=_ENDINGS, metavar="E", **given, help=f"ended so only: {', '.join(_ENDINGS)}"
+    )
+
+
+_BY = ("day", "workspace", "key", "model", "node", "task")
+_ENDINGS = ("complete", "length", "context_cut", "refused", "cancelled", "failed")
+
+
 def _proof(group: Any) -> None:
     listing = _command(group, "proof list", "List certificates, newest first.")
     listing.add_argument("--limit", metavar="N", type=_as(values.count), help="how many, at most 500 (50)")
@@ -254,6 +290,10 @@ def _as(parse: Callable[[str], Any]) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(f'"{text}" is not {error}') from error
 
     return convert
+
+
+def _since(text: str) -> datetime:
+    return values.since(text, datetime.now(UTC))
 
 
 def _expiry(text: str) -> datetime:

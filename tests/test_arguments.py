@@ -39,6 +39,18 @@ def parsed(line: str) -> dict[str, Any]:
         ),
         ("key revoke laptop", {"command": "key revoke", "key": "laptop"}),
         ("model set full llama3.2:3b", {"command": "model set", "role": "full", "name": "llama3.2:3b"}),
+        ("workspace allowance legal --questions 2.5", {"name": "legal", "questions": 2500}),
+        ("workspace allowance legal --unlimited", {"command": "workspace allowance", "questions": None}),
+        ("ledger", {"command": "ledger", "by": None, "since": None, "limit": 20}),
+        (
+            "ledger --until 2026-11-30 --by key --ending failed",
+            {"command": "ledger", "by": "key", "ending": "failed", "until": datetime(2026, 12, 1, tzinfo=UTC)},
+        ),
+        # What stands before the word holds for it too.
+        (
+            "ledger --since 2026-11-01 --key a export --csv --key b",
+            {"command": "ledger export", "since": datetime(2026, 11, 1, tzinfo=UTC), "key": "b", "node": None},
+        ),
         ("proof list --limit 5 --before 0", {"command": "proof list", "limit": 5, "before": 0}),
         ("proof verify a b --keys k", {"command": "proof verify", "files": ["a", "b"], "keys": "k"}),
         ("proof verify - --keys k", {"files": ["-"]}),

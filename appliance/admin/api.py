@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from appliance.admin import policy_wire, wire
+from appliance.admin import ledger_wire, policy_wire, wire
 from appliance.admin.peers import PEER, Peer
 from appliance.admin.service import PAGE, Service
 from appliance.errors import AdminError, SynapseError
@@ -75,6 +75,8 @@ def create_app(service: Service) -> Starlette:
         Route("/policy/active", api.set_active, methods=["PUT"]),
         Route("/policy/unscannable", api.set_unscannable, methods=["PUT"]),
         Route("/policy/sensitive-on-open", api.set_sensitive_on_open, methods=["PUT"]),
+        Route("/ledger/calls", api.calls, methods=["POST"]),
+        Route("/ledger/sums", api.sums, methods=["POST"]),
         Route("/proofs", api.proofs),
         Route("/proofs/keys", api.proof_keys),
         Route("/proofs/{proof_id}", api.proof),
@@ -181,6 +183,12 @@ class _Api:
     async def set_sensitive_on_open(self, request: Request) -> Response:
         new = await _body(policy_wire.NewChoice, request)
         return _json(await self._service.set_sensitive_on_open(_who(request), new))
+
+    async def calls(self, request: Request) -> Response:
+        return _json(await self._service.calls(await _body(ledger_wire.CallsQuestion, request)))
+
+    async def sums(self, request: Request) -> Response:
+        return _json(await self._service.sums(await _body(ledger_wire.SumsQuestion, request)))
 
     async def proofs(self, request: Request) -> Response:
         limit = _number(request, "limit")

@@ -119,7 +119,7 @@ def create_key(conn: sqlite3.Connection, change: Change, new: wire.NewKey) -> wi
         expires_ms=_expiry(new.expires, change.at),
         created_ms=to_ms(change.at),
     )
-    made = shapes.key(_key(conn, key_id), change.at)
+    made = shapes.key(find_key(conn, key_id), change.at)
     change.record(conn, "key.create", key_id, None, wire.encode(made))
     return wire.CreatedKey(secret=secret, key=made)
 
@@ -131,12 +131,12 @@ def revoke_key(conn: sqlite3.Connection, change: Change, id_or_name: str) -> wir
         UnknownSubject: there is no such key.
         AdminError: several keys that are not revoked have this name.
     """
-    row = _key(conn, id_or_name)
+    row = find_key(conn, id_or_name)
     if row.revoked_ms is not None:
         return shapes.key(row, change.at)
     before = shapes.key(row, change.at)
     keys.revoke(conn, row.key_n, to_ms(change.at))
-    after = shapes.key(_key(conn, row.key_id), change.at)
+    after = shapes.key(find_key(conn, row.key_id), change.at)
     change.record(conn, "key.revoke", row.key_id, wire.encode(before), wire.encode(after))
     return after
 
@@ -170,7 +170,7 @@ def _put_model(conn: sqlite3.Connection, change: Change, action: str, role: wire
         change.record(conn, action, role, before.get(role), name)
 
 
-def _key(conn: sqlite3.Connection, id_or_name: str) -> Caller:
+def find_key(conn: sqlite3.Connection, id_or_name: str) -> Caller:
     if (found := keys.by_id(conn, id_or_name)) is not None:
         return found
     same_name = keys.by_name(conn, unicodedata.normalize("NFC", id_or_name))

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from appliance.admin import policy_wire, wire
+from appliance.admin import ledger_wire, policy_wire, wire
 from appliance.errors import AdminError
 
 T = TypeVar("T")
@@ -135,6 +135,14 @@ class Client:
 
     async def set_sensitive_on_open(self, value: policy_wire.RefuseOrAllow) -> policy_wire.Policy:
         return await self._ask(policy_wire.Policy, "PUT", "/policy/sensitive-on-open", policy_wire.NewChoice(value))
+
+    async def calls(self, question: ledger_wire.CallsQuestion) -> ledger_wire.CallsPage:
+        """A page of the ledger."""
+        return await self._ask(ledger_wire.CallsPage, "POST", "/ledger/calls", question)
+
+    async def sums(self, question: ledger_wire.SumsQuestion) -> ledger_wire.Sums:
+        """What the calls of the ledger come to."""
+        return await self._ask(ledger_wire.Sums, "POST", "/ledger/sums", question)
 
     async def proofs(self, *, limit: int | None = None, before: int | None = None) -> wire.ProofList:
         """A page, newest first; `before` is the `next_before` of the page before it."""

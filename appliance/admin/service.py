@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
-from appliance.admin import changes, policy_changes, policy_view, policy_wire, provider_changes, shapes, wire
+from appliance.admin import (
+    changes,
+    ledger_view,
+    ledger_wire,
+    policy_changes,
+    policy_view,
+    policy_wire,
+    provider_changes,
+    shapes,
+    wire,
+)
 from appliance.admin.changes import Change
 from appliance.calls.policy import Policy
 from appliance.calls.routing import Prices
@@ -252,6 +262,14 @@ class Service:
     async def set_sensitive_on_open(self, who: str, new: policy_wire.NewChoice) -> policy_wire.Policy:
         await self._change(who, lambda conn, change: policy_changes.set_sensitive_on_open(conn, change, new.value))
         return await self.policy(None)
+
+    async def calls(self, question: ledger_wire.CallsQuestion) -> ledger_wire.CallsPage:
+        machines = self._parts.machines.snapshot()
+        return await self._parts.database.read(lambda conn: ledger_view.calls(conn, question, machines))
+
+    async def sums(self, question: ledger_wire.SumsQuestion) -> ledger_wire.Sums:
+        machines = self._parts.machines.snapshot()
+        return await self._parts.database.read(lambda conn: ledger_view.sums(conn, question, machines))
 
     async def proofs(self, limit: int, before: int | None) -> wire.ProofList:
         if not 1 <= limit <= MAX_PAGE:

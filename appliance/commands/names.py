@@ -17,8 +17,9 @@ async def show_workspaces(client: Client) -> Outcome:
         (one.id, one.name, text.moment(one.created), text.questions(one.used_milli), _allowance(one))
         for one in found.workspaces
     ]
-    headers = ("ID", "NAME", "CREATED", "USED THIS MONTH", "ALLOWANCE")
-    return Outcome(wire.encode(found), text.table(headers, rows))
+    headers = ("ID", "NAME", "CREATED", "USED", "OF")
+    notes = ("Used: questions in this month, of the allowance.",)
+    return Outcome(wire.encode(found), text.table(headers, rows), notes=notes)
 
 
 async def set_allowance(client: Client, workspace: str, allowance_milli: int | None) -> Outcome:

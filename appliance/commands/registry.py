@@ -13,7 +13,10 @@ from appliance.commands.outcome import Outcome
 from appliance.ids import Clock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from appliance.admin.client import Client
+    from appliance.admin.ledger_wire import Which
     from appliance.settings import Settings
 
 
@@ -252,6 +255,45 @@ async def _proof_keys(client: "Client", _: Invocation) -> Outcome:
     return await proofs.keys(client)
 
 
+def _which(call: Invocation) -> "Which":
+    from appliance.admin.ledger_wire import Which
+    from appliance.times import rfc3339
+
+    typed = call.typed
+    since, until = (None if at is None else rfc3339(at) for at in (typed.since, typed.until))
+    return Which(since, until, typed.workspace, typed.key, typed.model, typed.node, typed.task, typed.ending)
+
+
+async def _ledger(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import ledger
+
+    typed = call.typed
+    if typed.by is not None:
+        return await ledger.show_sums(client, _which(call), typed.by)
+    return await ledger.show(client, _which(call), typed.limit, typed.before)
+
+
+def _ledger_export(call: Invocation) -> Outcome:
+    """The client lives as long as the stream is read."""
+    import asyncio
+
+    from appliance.admin.client import Client
+    from appliance.commands import ledger
+
+    def pieces() -> "Iterator[bytes]":
+        with asyncio.Runner() as runner:
+            client = Client(call.settings().admin.socket)
+            runner.run(client.__aenter__())
+            try:
+                exported = ledger.export(client, _which(call))
+                while (piece := runner.run(anext(exported, None))) is not None:
+                    yield piece
+            finally:
+                runner.run(client.__aexit__(None, None, None))
+
+    return Outcome(stream=pieces())
+
+
 def _online(do: Callable[["Client", Invocation], Awaitable[Outcome]]) -> Callable[[Invocation], Outcome]:
     """A command that asks the running daemon."""
 
@@ -300,6 +342,8 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "policy active": _online(_policy_active),
     "policy unscannable": _online(_policy_unscannable),
     "policy sensitive-on-open": _online(_policy_sensitive_on_open),
+    "ledger": _online(_ledger),
+    "ledger export": _ledger_export,
     "proof list": _online(_proof_list),
     "proof show": _online(_proof_show),
     "proof keys": _online(_proof_keys),

@@ -73,6 +73,19 @@ def questions(milli: int) -> str:
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".") if milli % 1000 else str(milli // 1000)
 
 
+def dollars(micro: int) -> str:
+    """Millionths of a dollar: `$12.34`, and as many decimals as small sums need: `$0.000125`."""
+    sign, micro = ("-" if micro < 0 else ""), abs(micro)
+    if micro >= 1_000_000 or not micro:
+        return f"{sign}${micro / 1_000_000:.2f}"
+    return f"{sign}${f'{micro / 1_000_000:.6f}'.rstrip('0').ljust(4, '0')}"
+
+
+def seconds(ms: int) -> str:
+    """`0.25 s`, `12.3 s`."""
+    return f"{ms / 1000:.2f} s" if ms < 10_000 else f"{ms / 1000:.1f} s"
+
+
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     fitted = [_fit(cell, width) for cell, width in zip(cells, widths, strict=True)]
     return (" " * GAP).join(fitted).rstrip()

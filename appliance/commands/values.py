@@ -38,3 +38,28 @@ def expiry(text: str, now: datetime) -> datetime:
         return day + timedelta(days=1)
     except (ValueError, OverflowError) as error:
         raise ValueError("a date such as 2027-01-31, or a duration such as 90d, 12h or 2w") from error
+
+
+def since(text: str, now: datetime) -> datetime:
+    """From when on: a date begins at midnight UTC, a duration counts back from now."""
+    if found := re.fullmatch(r"([0-9]{1,6})([hdw])", text):
+        try:
+            return now - int(found[1]) * _UNITS[found[2]]
+        except OverflowError as error:
+            raise ValueError("a time after the year 1") from error
+    return _day(text, "a date such as 2026-11-01, or how long ago, such as 30d, 12h or 2w")
+
+
+def until(text: str) -> datetime:
+    """Until when: the end of a day, in UTC."""
+    return _day(text, "a date such as 2026-11-30") + timedelta(days=1)
+
+
+def _day(text: str, allowed: str) -> datetime:
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise ValueError(allowed) from error
+    if not 1970 <= day.year < 9999:
+        raise ValueError(allowed)
+    return day

@@ -12,9 +12,8 @@ from appliance.engine.main import EngineOptions
 
 def leaves(of: argparse.ArgumentParser) -> list[str]:
     groups = [action for action in of._actions if isinstance(action, argparse._SubParsersAction)]
-    if not groups:
-        return [of.get_default("command")]
-    return [name for group in groups for inner in group.choices.values() for name in leaves(inner)]
+    own = [of.get_default("command")] if of.get_default("command") else []
+    return [*own, *(name for group in groups for inner in group.choices.values() for name in leaves(inner))]
 
 
 def test_every_command_that_can_be_typed_does_something():

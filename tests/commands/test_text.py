@@ -129,3 +129,24 @@ def test_a_duration(seconds: float, shown: str):
 )
 def test_questions(milli: int, shown: str):
     assert text.questions(milli) == shown
+
+
+@pytest.mark.parametrize(
+    ("micro", "shown"),
+    [
+        (0, "$0.00"),
+        (1, "$0.000001"),
+        (4_500, "$0.0045"),
+        (500_000, "$0.50"),
+        (12_345_678, "$12.35"),
+        (-4_500, "-$0.0045"),
+        (10**12, "$1000000.00"),
+    ],
+)
+def test_dollars(micro: int, shown: str):
+    assert text.dollars(micro) == shown
+
+
+@pytest.mark.parametrize(("ms", "shown"), [(0, "0.00 s"), (250, "0.25 s"), (9_999, "10.00 s"), (12_340, "12.3 s")])
+def test_seconds(ms: int, shown: str):
+    assert text.seconds(ms) == shown

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -79,3 +79,27 @@ def test_what_is_no_expiry(given_text: str):
 def test_an_expiry_that_no_calendar_has():
     with pytest.raises(ValueError, match="before the year 10000"):
         values.expiry("999999w", NOW)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "at"),
+    [
+        ("2026-11-01", datetime(2026, 11, 1, tzinfo=UTC)),
+        ("30d", NOW - timedelta(days=30)),
+        ("12h", NOW - timedelta(hours=12)),
+    ],
+)
+def test_since_is_a_day_or_how_long_ago(given_text: str, at: datetime):
+    assert values.since(given_text, NOW) == at
+
+
+def test_until_is_the_end_of_a_day():
+    assert values.until("2026-12-31") == datetime(2027, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("given_text", ["", "2026-02-29", "0001-01-01", "9999-12-31", "999999w", "now", "30"])
+def test_what_is_no_beginning_and_no_end(given_text: str):
+    with pytest.raises(ValueError, match=r"a date such as|a time after"):
+        values.since(given_text, NOW)
+    with pytest.raises(ValueError, match="a date such as"):
+        values.until(given_text)

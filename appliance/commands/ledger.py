@@ -1,0 +1,125 @@
+"""`synapse ledger` and `synapse ledger export`: what calls were, what they come to, and all of them as CSV."""
+
+import csv
+import io
+from collections.abc import AsyncIterator
+from dataclasses import fields
+
+from appliance.admin import wire
+from appliance.admin.client import Client
+from appliance.admin.ledger_wire import By, CallsQuestion, LedgerCall, Percentiles, Sum, SumsQuestion, Which
+from appliance.commands import text
+from appliance.commands.outcome import Outcome
+
+EXPORT_ROWS = 1_000
+"""Calls that are asked for at once: an export of years is never in memory."""
+
+NOTHING = "There are no such calls."
+
+_COLUMNS = [item.name for item in fields(LedgerCall)]
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula: a caller chooses the address of its calls."""
+
+
+async def show(client: Client, which: Which, limit: int, cursor: str | None) -> Outcome:
+    """The newest calls, and what all of them come to."""
+    total = (await client.sums(SumsQuestion(which))).sums[0]
+    calls: list[LedgerCall] = []
+    while True:
+        page = await client.calls(CallsQuestion(which, limit - len(calls), cursor))
+        calls += page.calls
+        cursor = page.next
+        if cursor is None or len(calls) >= limit:
+            break
+    document = {"sum": wire.encode(total), "calls": [wire.encode(call) for call in calls], "next": cursor}
+    if not calls:
+        return Outcome(document, (NOTHING,))
+    more = () if cursor is None else (f"Older ones: the same with --before {cursor}",)
+    return Outcome(document, (*_summary(total), "", *_calls(calls)), notes=more)
+
+
+async def show_sums(client: Client, which: Which, by: By) -> Outcome:
+    found = await client.sums(SumsQuestion(which, by))
+    if not found.sums:
+        return Outcome(wire.encode(found), (NOTHING,))
+    headers = (by.upper(), "CALLS", "TOKENS", "QUESTIONS", "COST", "SAVED", "FIRST TOKEN", "TOTAL")
+    rows = [
+        (
+            one.group or text.ABSENT,
+            str(one.calls),
+            f"{one.prompt_tokens}+{one.completion_tokens}",
+            text.questions(one.questions_milli),
+            _cost(one),
+            text.dollars(one.saved_micro),
+            _times(one.first_token),
+            _times(one.total),
+        )
+        for one in found.sums
+    ]
+    notes = ("Times: half of the calls took so long at most, and 95 of 100.",)
+    return Outcome(wire.encode(found), text.table(headers, rows, whole=range(1, len(headers))), notes=notes)
+
+
+async def export(client: Client, which: Which) -> AsyncIterator[bytes]:
+    """CSV (RFC 4180), a header line first, oldest calls first; a cell is empty where there is nothing to say."""
+    cursor: str | None = None
+    rows = [_COLUMNS]
+    while True:
+        page = await client.calls(CallsQuestion(which, EXPORT_ROWS, cursor, oldest_first=True))
+        rows += [[_cell(getattr(call, name)) for name in _COLUMNS] for call in page.calls]
+        if rows:
+            yield _csv(rows)
+        cursor, rows = page.next, []
+        if cursor is None:
+            return
+
+
+def _csv(rows: list[list[str]]) -> bytes:
+    written = io.StringIO()
+    csv.writer(written).writerows(rows)
+    return written.getvalue().encode()
+
+
+def _cell(value: str | int | None) -> str:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else str(value)
+
+
+def _summary(total: Sum) -> tuple[str, ...]:
+    lines = [
+        f"calls      {total.calls}, {total.prompt_tokens} tokens read and {total.completion_tokens} written",
+        f"questions  {text.questions(total.questions_milli)}",
+        f"cost       {_cost(total)}, saved against the full model {text.dollars(total.saved_micro)}",
+    ]
+    if total.total is not None:
+        lines.append(f"times      first token {_times(total.first_token)}, whole answer {_times(total.total)}")
+    return tuple(lines)
+
+
+def _cost(one: Sum) -> str:
+    unknown = f" + {one.cost_unknown} unknown" if one.cost_unknown else ""
+    return f"{text.dollars(one.cost_micro)}{unknown}"
+
+
+def _times(found: Percentiles | None) -> str:
+    return text.ABSENT if found is None else f"{text.seconds(found.p50)}, {text.seconds(found.p95)}"
+
+
+def _calls(calls: list[LedgerCall]) -> tuple[str, ...]:
+    headers = ("AT", "KEY", "TASK", "MODEL", "MACHINE", "TOKENS", "QUESTIONS", "TIME", "ENDING")
+    rows = [
+        (
+            text.moment(call.at),
+            call.key,
+            call.task or text.ABSENT,
+            call.model or text.ABSENT,
+            call.node or (text.ABSENT if call.provider is None else f"({call.provider})"),
+            f"{call.prompt_tokens}+{call.completion_tokens}",
+            text.questions(call.questions_milli),
+            text.seconds(call.total_ms),
+            call.ending,
+        )
+        for call in calls
+    ]
+    return text.table(headers, rows, whole=(0, 6, 7, 8))

@@ -1,0 +1,63 @@
+import csv
+import io
+
+import pytest
+
+from appliance.admin.client import Client
+from appliance.admin.ledger_wire import Which
+from appliance.commands import ledger
+from tests.admin.ledgers import fill
+from tests.admin.played import Daemon
+
+
+@pytest.fixture
+async def filled(listening: Daemon) -> Daemon:
+    await fill(listening)
+    return listening
+
+
+@pytest.mark.usefixtures("terminal", "filled")
+async def test_the_newest_calls_and_what_all_come_to(client: Client):
+    outcome = await ledger.show(client, Which(), 2, None)
+    text = "\n".join(outcome.lines)
+    assert all(len(line) <= 80 for line in outcome.lines)
+    assert "calls      5, 2200 tokens read and 440 written" in text
+    assert "questions  4.5" in text
+    assert "cost       $0.0045 + 2 unknown, saved against the full model $0.001" in text
+    assert [line.split()[2] for line in outcome.lines[-2:]] == ["n8n", "n8n"]
+    assert [call["proof_id"] for call in outcome.document["calls"]] == ["prf_4", "prf_3"]
+    cursor = outcome.document["next"]
+    assert outcome.notes == (f"Older ones: the same with --before {cursor}",)
+    older = await ledger.show(client, Which(), 20, cursor)
+    assert [call["proof_id"] for call in older.document["calls"]] == ["prf_2", "prf_1", "prf_0"]
+    assert (older.notes, older.document["next"]) == ((), None)
+
+
+async def test_nothing_says_so(client: Client):
+    assert (await ledger.show(client, Which(), 20, None)).lines == (ledger.NOTHING,)
+    assert (await ledger.show_sums(client, Which(), "day")).lines == (ledger.NOTHING,)
+
+
+@pytest.mark.usefixtures("filled")
+async def test_sums(client: Client):
+    outcome = await ledger.show_sums(client, Which(), "day")
+    day = outcome.lines[1].split()
+    assert day[:6] == ["2026-11-28", "2", "1100+220", "4.25", "$0.0045", "$0.0005"]
+    assert outcome.document["sums"][1]["calls"] == 3
+
+
+@pytest.mark.usefixtures("filled")
+async def test_an_export_has_every_call_oldest_first(client: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ledger, "EXPORT_ROWS", 2)
+    written = b"".join([piece async for piece in ledger.export(client, Which())])
+    rows = list(csv.DictReader(io.StringIO(written.decode(), newline="")))
+    assert [row["proof_id"] for row in rows] == [f"prf_{n}" for n in range(5)]
+    assert (rows[0]["cost_micro"], rows[3]["cost_micro"]) == ("0", "")
+    # A caller chooses the address, and a spreadsheet would compute it.
+    assert rows[0]["address"] == "'=pulse-auto"
+
+
+async def test_an_export_of_nothing_is_its_header(client: Client):
+    written = b"".join([piece async for piece in ledger.export(client, Which())])
+    assert written.count(b"\r\n") == 1
+    assert written.startswith(b"at,proof_id,workspace,")
