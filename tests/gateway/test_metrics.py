@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import httpx
@@ -15,8 +16,9 @@ from appliance.errors import StorageUnavailable
 from appliance.gateway import metrics as module
 from appliance.gateway.metrics import is_loopback
 from appliance.metering.metrics import CONTENT_TYPE, Metrics
-from appliance.store import log_entries
+from appliance.store import ledger, log_entries
 from appliance.store.database import Database
+from appliance.store.ledger import LedgerRow
 from tests.box import Box
 from tests.calls.leaks import VALUES, listen
 from tests.calls.outside import outside
@@ -172,6 +174,33 @@ async def test_an_ending_that_waits_is_told_and_counted_when_it_is_written(
     assert total(samples, "synapse_writer_backlog") == 0
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_call_whose_client_leaves_while_its_ending_is_written_counts_once(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch, stream: bool
+):
+    begun, go = threading.Event(), threading.Event()
+    really = ledger.insert
+
+    def slow(conn: sqlite3.Connection, row: LedgerRow) -> None:
+        begun.set()
+        go.wait(5)
+        really(conn, row)
+
+    monkeypatch.setattr(ledger, "insert", slow)
+    asking = asyncio.ensure_future(gateway.chat(stream=stream))
+    await until(begun.is_set)
+    asking.cancel()
+    await asyncio.wait([asking])
+    await until(lambda: not gateway.app.drain.in_flight)
+    go.set()
+    async with asyncio.timeout(5):
+        while not (rows := await gateway.read(lambda conn: ledger.newest(conn, 9))):
+            pass
+    samples = await found(gateway)
+    assert total(samples, "synapse_calls_total") == len(rows) == 1
+    assert total(samples, "synapse_calls_total", ending=rows[0].ending) == 1
+
+
 async def test_metrics_that_fail_fail_no_call(gateway: Box, monkeypatch: pytest.MonkeyPatch):
     def broken(*_: object) -> None:
         raise RuntimeError("no")
@@ -221,6 +250,12 @@ class TestWhoMayRead:
             assert (await office(gateway, client, **headers)).status_code == 200
         await gateway.admin.revoke_key("prometheus")
         assert (await office(gateway, client, **headers)).status_code == 401
+
+    async def test_a_keys_limit_of_requests_holds_here_too(self, gateway: Box):
+        new = wire.NewKey("prometheus", scopes=("metrics",), requests_per_minute=1)
+        key = (await gateway.admin.create_key(new)).secret
+        answers = [await scrape(gateway, authorization=f"Bearer {key}") for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 429]
 
     @pytest.mark.parametrize(
         ("host", "loopback"),
