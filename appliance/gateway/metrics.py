@@ -39,7 +39,8 @@ class MetricsPage:
         """Prometheus' text. A key that is sent is checked, wherever the request comes from."""
         if not _comes_from_this_machine(request.scope):
             await self._auth.admitted(request.scope, SCOPES)
-        now = replace(self._now(), log_entries=await self._log_entries())
+        entries = await self._log_entries()
+        now = replace(self._now(), log_entries=entries)
         # Many series take a while to write down, during which calls go on.
         text = await asyncio.to_thread(self._metrics.text, now)
         return Response(text, headers={"content-type": CONTENT_TYPE})

@@ -170,6 +170,7 @@ async def test_an_ending_that_waits_is_told_and_counted_when_it_is_written(
     async with asyncio.timeout(5):
         while not total(samples, "synapse_calls_total"):
             samples = await found(gateway)
+    samples = await found(gateway)
     assert total(samples, "synapse_calls_total", ending="failed") == 1
     assert total(samples, "synapse_writer_backlog") == 0
 
