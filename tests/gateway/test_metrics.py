@@ -107,7 +107,8 @@ async def test_a_call_that_asked_nobody_has_no_provider(gateway: Box):
 async def test_a_call_is_in_flight_and_then_cancelled(gateway: Box, ollama: OllamaDouble):
     ollama.default = says(line("Hel"), 60.0, done())
     async with gateway.http.stream("POST", "/v1/chat/completions", content=gateway.body(stream=True)) as answer:
-        await anext(answer.aiter_raw())
+        chunks = answer.aiter_raw()  # one that nobody holds on to is closed, and the call with it
+        await anext(chunks)
         assert total(await found(gateway), "synapse_calls_in_flight") == 1
     await until(lambda: not gateway.app.drain.in_flight)
     samples = await found(gateway)
