@@ -51,6 +51,9 @@ from appliance.store import ledger
 from appliance.store.database import Database
 from appliance.store.ledger import LedgerRow
 
+Record = Callable[[sqlite3.Connection], None]
+"""Writes how a call has ended."""
+
 
 class PriceList(Prices, Costing, Protocol):
     """What models cost: to choose among them, and to account for a call."""
@@ -243,32 +246,40 @@ class Exchange:
             return
         self._closed = True
         record, row = self._ended(ending, status, response_sha256)
+        written = asyncio.ensure_future(self._parts.database.write(record))
         try:
-            await self._parts.database.write(record)
+            await asyncio.shield(written)
         except StorageUnavailable:
             self._closed = False
             raise
-        except asyncio.CancelledError:
-            self._tab.settle(row.questions_milli)  # who waits is cancelled, not the write
-            self._count(row)
+        except asyncio.CancelledError:  # who waits is cancelled, not the write
+            written.add_done_callback(lambda done: self._written_alone(done, record, row))
             raise
-        self._tab.settle(row.questions_milli)
-        self._count(row)
+        self._settle(row)
 
     def close_later(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
         """End a call whose ending the storage does not take now: it is written as soon as it does."""
         if not self._closed:
             self._closed = True
-            record, row = self._ended(ending, status, response_sha256)
-            self._parts.backlog.add(record, lambda: self._count(row))
-            self._tab.settle(row.questions_milli)
+            self._write_later(*self._ended(ending, status, response_sha256))
 
-    def _count(self, row: LedgerRow) -> None:
+    def _written_alone(self, done: "asyncio.Future[None]", record: Record, row: LedgerRow) -> None:
+        """What nobody waited for has been written, or has to be written yet."""
+        if done.cancelled() or done.exception() is not None:
+            self._write_later(record, row)
+        else:
+            self._settle(row)
+
+    def _write_later(self, record: Record, row: LedgerRow) -> None:
+        self._tab.settle(row.questions_milli)
+        self._parts.backlog.add(record, lambda: self._settle(row))
+
+    def _settle(self, row: LedgerRow) -> None:
+        """The row is in the ledger: its questions and figures count."""
+        self._tab.settle(row.questions_milli)
         self._parts.metrics.ended(row, self._course.masked.items())
 
-    def _ended(
-        self, ending: Ending, status: int | None, response_sha256: str
-    ) -> tuple[Callable[[sqlite3.Connection], None], LedgerRow]:
+    def _ended(self, ending: Ending, status: int | None, response_sha256: str) -> tuple[Record, LedgerRow]:
         """What writes this ending, from what is known now, and the row of the ledger that it writes."""
         course, proof_id = self._course, self._intent.id
         course.broke_off()

@@ -1,10 +1,19 @@
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from appliance.admin import wire
+from appliance.calls import backlog
 from appliance.calls.pipeline import Exchange
-from appliance.store import certificates, log_entries
-from tests.box import Box, box
+from appliance.proofs.notary import Notary
+from appliance.store import certificates, ledger, log_entries
+from tests.box import CHAT, Box, box
 from tests.upstreams.ollama import OllamaDouble, answers
 
 
@@ -53,3 +62,41 @@ async def test_the_shields_mode_is_recorded(tmp_path: Path, ollama: OllamaDouble
         answer = await gateway.chat()
         said = await gateway.certificate(answer.headers["x-pulse-proof"])
         assert said["egress"]["pii"] == {"mode": mode, "count": 0, "categories": []}
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["written", "refused"])
+async def test_an_ending_that_nobody_waits_for_any_more_is_written_all_the_same(
+    gateway: Box, monkeypatch: pytest.MonkeyPatch, fails: bool
+):
+    really, notary = Exchange.close, Notary.close
+    refusals = [sqlite3.OperationalError("database or disk is full")] if fails else []
+
+    def close(self: Notary, *arguments: Any, **fields: Any) -> Any:
+        if refusals:
+            raise refusals.pop()
+        return notary(self, *arguments, **fields)
+
+    async def left(self: Exchange, ending: Any, **fields: Any) -> None:
+        closing = asyncio.ensure_future(really(self, ending, **fields))
+        await asyncio.sleep(0)
+        closing.cancel()
+        await closing
+
+    monkeypatch.setattr(Notary, "close", close)
+    monkeypatch.setattr(Exchange, "close", left)
+    monkeypatch.setattr(backlog, "RETRY_SECONDS", 0.01)
+    key = (await gateway.admin.create_key(wire.NewKey("limited", scopes=("engine",), ceiling_milli=250))).secret
+    with suppress(httpx.HTTPError):  # whether the client reads an answer is not the point
+        await gateway.http.post(CHAT, content=gateway.body(), headers={"authorization": f"Bearer {key}"}, timeout=2)
+    await eventually(lambda: gateway.read(lambda conn: not certificates.open_intents(conn)))
+    monkeypatch.setattr(Exchange, "close", really)
+    # It counts, and holds no more than it has used.
+    assert await gateway.read(lambda conn: [row.questions_milli for row in ledger.newest(conn, 9)]) == [250]
+    refused = await gateway.http.post(CHAT, content=gateway.body(), headers={"authorization": f"Bearer {key}"})
+    assert refused.status_code == 402
+
+
+async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(10):
+        while not await true():  # noqa: ASYNC110  the database tells nobody
+            await asyncio.sleep(0.01)
