@@ -59,6 +59,7 @@ def create_app(service: Service) -> Starlette:
         Route("/workspaces/allowance", api.set_allowance, methods=["PUT"]),
         Route("/users", api.users),
         Route("/users", api.create_user, methods=["POST"]),
+        Route("/users/erase", api.erase_user, methods=["POST"]),
         Route("/models", api.models),
         Route("/models/{role}", api.set_model, methods=["PUT"]),
         Route("/models/{role}", api.unset_model, methods=["DELETE"]),
@@ -125,6 +126,10 @@ class _Api:
     async def create_user(self, request: Request) -> Response:
         new = await _body(wire.NewName, request)
         return _json(await self._service.create_user(_who(request), new), status=201)
+
+    async def erase_user(self, request: Request) -> Response:
+        named = await _body(wire.UserRef, request)
+        return _json(await self._service.erase_user(_who(request), named.name))
 
     async def models(self, _: Request) -> Response:
         return _json(await self._service.models())

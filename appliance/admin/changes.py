@@ -89,7 +89,7 @@ def create_user(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> 
     """Raises `AdminError` where the name is taken, `InvalidInput` where it is none."""
     name = _clean_name(new.name)
     users.insert(conn, user_id=change.ids.new("usr"), name=name, created_ms=to_ms(change.at))
-    made = shapes.named(_user(conn, name))
+    made = shapes.named(find_user(conn, name))
     change.record(conn, "user.create", made.id, None, wire.encode(made))
     return made
 
@@ -111,7 +111,7 @@ def create_key(conn: sqlite3.Connection, change: Change, new: wire.NewKey) -> wi
         digest=digest(secret),
         name=name,
         workspace_n=find_workspace(conn, new.workspace if new.workspace is not None else defaults.WORKSPACE).n,
-        user_n=_user(conn, new.user if new.user is not None else defaults.USER).n,
+        user_n=find_user(conn, new.user if new.user is not None else defaults.USER).n,
         scopes=_scopes(new.scopes),
         read_only=new.read_only,
         ceiling_milli=_within("The ceiling", new.ceiling_milli, 0, MAX_CEILING_MILLI),
@@ -192,7 +192,7 @@ def find_workspace(conn: sqlite3.Connection, name: str) -> workspaces.WorkspaceR
     return row
 
 
-def _user(conn: sqlite3.Connection, name: str) -> users.UserRow:
+def find_user(conn: sqlite3.Connection, name: str) -> users.UserRow:
     row = users.by_name(conn, unicodedata.normalize("NFC", name))
     if row is None:
         raise _nothing_named("user", name, [row.name for row in users.list_all(conn)])

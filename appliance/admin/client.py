@@ -82,6 +82,10 @@ class Client:
     async def create_user(self, name: str) -> wire.Named:
         return await self._ask(wire.Named, "POST", "/users", wire.NewName(name))
 
+    async def erase_user(self, name: str) -> wire.ErasedUser:
+        """Forget what names a user, and revoke their keys."""
+        return await self._ask(wire.ErasedUser, "POST", "/users/erase", wire.UserRef(name))
+
     async def models(self) -> wire.ModelList:
         return await self._ask(wire.ModelList, "GET", "/models")
 

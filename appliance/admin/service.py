@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeVar
 
 from appliance.admin import (
     changes,
+    erasure,
     ledger_view,
     ledger_wire,
     policy_changes,
@@ -199,6 +200,11 @@ class Service:
 
     async def create_user(self, who: str, new: wire.NewName) -> wire.Named:
         return await self._change(who, lambda conn, change: changes.create_user(conn, change, new))
+
+    async def erase_user(self, who: str, name: str) -> wire.ErasedUser:
+        erased = await self._change(who, lambda conn, change: erasure.erase_user(conn, change, name))
+        await self._parts.database.checkpoint()
+        return erased
 
     async def models(self) -> wire.ModelList:
         configured = await self._parts.database.read(live_settings.local_models)

@@ -1,4 +1,4 @@
-"""`synapse workspace create | list | allowance` and `synapse user create | list`."""
+"""`synapse workspace create | list | allowance`, `synapse user create | list` and `synapse erase`."""
 
 from appliance.admin import wire
 from appliance.admin.client import Client
@@ -42,6 +42,16 @@ async def create_user(client: Client, name: str) -> Outcome:
 async def show_users(client: Client) -> Outcome:
     found = await client.users()
     return Outcome(wire.encode(found), _table(found.users))
+
+
+async def erase_user(client: Client, name: str) -> Outcome:
+    erased = await client.erase_user(name)
+    revoked = {0: "", 1: " Their key is revoked."}.get(erased.keys, f" Their {erased.keys} keys are revoked.")
+    line = (
+        f"The user is erased: what named them is gone, and {erased.user.id} stands in its place.{revoked}"
+        " Certificates and the ledger hold ids alone and stay; backups that were made before still have the name."
+    )
+    return Outcome(wire.encode(erased), text.wrapped(line))
 
 
 def _allowance(workspace: wire.Workspace) -> str:

@@ -130,6 +130,12 @@ async def _user_list(client: "Client", _: Invocation) -> Outcome:
     return await names.show_users(client)
 
 
+async def _erase(client: "Client", call: Invocation) -> Outcome:
+    from appliance.commands import names
+
+    return await names.erase_user(client, call.typed.user)
+
+
 async def _model_list(client: "Client", _: Invocation) -> Outcome:
     from appliance.commands import models
 
@@ -325,6 +331,7 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "workspace allowance": _online(_workspace_allowance),
     "user create": _online(_user_create),
     "user list": _online(_user_list),
+    "erase": _online(_erase),
     "model list": _online(_model_list),
     "model set": _online(_model_set),
     "model unset": _online(_model_unset),

@@ -29,6 +29,11 @@ def insert(
     )
 
 
+def forget_values(conn: sqlite3.Connection, subject: str) -> None:
+    """Of the changes to this subject, forget what it was before and after: who did what to it, and when, stays."""
+    conn.execute("UPDATE audit SET before = NULL, after = NULL WHERE subject = ?", (subject,))
+
+
 def newest(conn: sqlite3.Connection, *, limit: int, before_n: int | None = None) -> list[AuditRow]:
     """At most `limit` rows, newest first, whose number is below `before_n`."""
     rows = conn.execute(

@@ -133,6 +133,11 @@ class Database:
         finally:
             self._idle.put_nowait(reader)
 
+    async def checkpoint(self) -> None:
+        """Write the log into the file and empty it, so that nothing of what was overwritten stays in either. While a
+        reader is at it, this is put off to a later checkpoint."""
+        await self._writer.run(lambda conn: conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+
     async def close(self) -> None:
         """Write what is waiting, then close every connection."""
         if self._closed:

@@ -107,6 +107,10 @@ def revoke(conn: sqlite3.Connection, key_n: int, revoked_ms: int) -> None:
     conn.execute("UPDATE keys SET revoked_ms = ? WHERE n = ? AND revoked_ms IS NULL", (revoked_ms, key_n))
 
 
+def rename(conn: sqlite3.Connection, key_n: int, name: str) -> None:
+    conn.execute("UPDATE keys SET name = ? WHERE n = ?", (name, key_n))
+
+
 def _caller(row: tuple[object, ...]) -> Caller:
     values = list(row)
     values[9] = frozenset(str(values[9]).split())

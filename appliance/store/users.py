@@ -7,10 +7,13 @@ from appliance.errors import AdminError
 
 
 class UserRow(NamedTuple):
+    """One that was erased has its id for a name."""
+
     n: int
     id: str
     name: str
     created_ms: int
+    erased_ms: int | None = None
 
 
 _COLUMNS = ", ".join(UserRow._fields)
@@ -31,3 +34,8 @@ def by_name(conn: sqlite3.Connection, name: str) -> UserRow | None:
 def list_all(conn: sqlite3.Connection) -> list[UserRow]:
     """All of them, oldest first."""
     return [UserRow(*row) for row in conn.execute(f"SELECT {_COLUMNS} FROM users ORDER BY n")]
+
+
+def erase(conn: sqlite3.Connection, n: int, erased_ms: int) -> None:
+    """Forget the name. One that was erased before keeps its first time."""
+    conn.execute("UPDATE users SET name = id, erased_ms = ifnull(erased_ms, ?) WHERE n = ?", (erased_ms, n))

@@ -16,3 +16,23 @@ async def test_users(client: Client):
     found = await names.show_users(client)
     assert [line.split()[1] for line in found.lines] == ["NAME", "admin", "zoe"]
     assert [one["name"] for one in found.document["users"]] == ["admin", "zoe"]
+
+
+async def test_an_allowance(client: Client):
+    given = await names.set_allowance(client, "default", 12_500)
+    text = " ".join(given.lines)
+    assert text == ("Workspace default has 12.5 questions a month, from the next call on; 0 of this month's are used.")
+    assert given.notes == ('It counts where app_mode is "cloud"; here it is "local".',)
+    listed = await names.show_workspaces(client)
+    assert listed.lines[1].split()[-2:] == ["0", "12.5"]
+    taken = await names.set_allowance(client, "default", None)
+    assert "no allowance any more" in taken.lines[0]
+    assert (await names.show_workspaces(client)).lines[1].split()[-1] == "–"
+
+
+async def test_erasing_a_user(client: Client):
+    user = (await names.create_user(client, "zoe")).document["id"]
+    erased = await names.erase_user(client, "zoe")
+    assert erased.lines[0].startswith("The user is erased")
+    assert user in " ".join(erased.lines)
+    assert [one["name"] for one in (await names.show_users(client)).document["users"]] == ["admin", user]

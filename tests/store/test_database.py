@@ -178,3 +178,14 @@ async def test_a_directory_that_cannot_be_written_is_a_state_error(tmp_path: Pat
     (tmp_path / "garbage.db").write_bytes(b"not a database, but long enough to look at" * 50)
     with pytest.raises(StateError):
         await Database.open(tmp_path / "garbage.db")
+
+
+async def test_a_checkpoint_empties_the_log_into_the_file(tmp_path: Path):
+    database = await Database.open(tmp_path / "synapse.db")
+    await database.write(_insert("checked"))
+    log = tmp_path / "synapse.db-wal"
+    assert b"checked" in log.read_bytes()
+    await database.checkpoint()
+    assert log.read_bytes() == b""
+    assert b"checked" in (tmp_path / "synapse.db").read_bytes()
+    await database.close()

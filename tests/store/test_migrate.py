@@ -1,5 +1,6 @@
 import sqlite3
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -95,8 +96,10 @@ class TestFromVersion1:
         after = self.rows(old)
         assert all(before.values())
         assert after["workspaces"] == [(3, "ws_3", "legal", 5, None)]
-        assert {table: after[table] for table in before if table != "workspaces"} == {
-            table: rows for table, rows in before.items() if table != "workspaces"
+        assert after["users"] == [(*row, None) for row in cast("list[tuple[object, ...]]", before["users"])]
+        widened = ("workspaces", "users")
+        assert {table: after[table] for table in before if table not in widened} == {
+            table: rows for table, rows in before.items() if table not in widened
         }
         new = {table: len(rows) for table, rows in after.items() if table not in before}
         assert new == {"providers": 0, "allow_lists": 0, "ledger_days": 1, "ledger_groups": 6, "ledger_times": 6}

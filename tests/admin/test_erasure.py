@@ -1,0 +1,65 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from appliance.admin import changes, erasure, wire
+from appliance.admin.changes import Change
+from appliance.errors import AdminError
+from appliance.store import audit, keys
+from tests.admin.test_changes import change, conn  # noqa: F401  fixtures
+from tests.box import Box, box
+from tests.upstreams.ollama import OllamaDouble
+
+NAME = "Jeanne Dupuis-Quelconque"
+
+
+def test_names_go_and_a_tombstone_stays(conn: sqlite3.Connection, change: Change):  # noqa: F811
+    user = changes.create_user(conn, change, wire.NewName(NAME))
+    first = changes.create_key(conn, change, wire.NewKey(f"laptop of {NAME}", user=NAME)).key
+    changes.create_key(conn, change, wire.NewKey("other"))
+    erased = erasure.erase_user(conn, change, NAME)
+    assert (erased.user.id, erased.user.name, erased.keys) == (user.id, user.id, 1)
+    key = keys.by_id(conn, first.id)
+    assert key is not None
+    assert (key.key_name, key.user, key.revoked_ms is not None) == (first.id, user.id, True)
+    others = [row for row in keys.list_all(conn) if row.key_id != first.id]
+    assert [(row.key_name, row.revoked_ms) for row in others] == [("other", None)]
+    # Who did what and when is still known.
+    rows = audit.newest(conn, limit=9)
+    assert [row.action for row in rows] == ["user.erase", "key.create", "key.create", "user.create"]
+    assert NAME not in "\n".join(conn.iterdump())
+    # The name is free again, for somebody else.
+    assert changes.create_user(conn, change, wire.NewName(NAME)).id != user.id
+
+
+def test_the_installation_s_own_user_and_nobody_are_refused(conn: sqlite3.Connection, change: Change):  # noqa: F811
+    with pytest.raises(AdminError, match="belongs to the installation"):
+        erasure.erase_user(conn, change, "admin")
+    with pytest.raises(wire.UnknownSubject, match="no user"):
+        erasure.erase_user(conn, change, "nobody")
+
+
+async def ask(gateway: Box, key: str) -> int:
+    headers = {"authorization": f"Bearer {key}"}
+    answer = await gateway.http.post("/v1/chat/completions", content=gateway.body(), headers=headers)
+    return answer.status_code
+
+
+async def test_no_byte_of_the_name_is_left_in_any_file(tmp_path: Path, ollama: OllamaDouble):
+    state = tmp_path / "state"
+
+    def holding() -> list[str]:
+        return [file.name for file in state.iterdir() if file.is_file() and NAME.encode() in file.read_bytes()]
+
+    async with box(state, ollama.url) as gateway:
+        await gateway.admin.create_user(NAME)
+        key = (await gateway.admin.create_key(wire.NewKey(f"of {NAME}", user=NAME, scopes=("engine",)))).secret
+        assert await ask(gateway, key) == 200
+        assert holding()
+        await gateway.admin.erase_user(NAME)
+        assert holding() == []
+        assert await ask(gateway, key) == 401
+        calls = await gateway.read(lambda conn: conn.execute("SELECT count(*) FROM ledger").fetchone()[0])
+        assert calls == 1
+    assert holding() == []
