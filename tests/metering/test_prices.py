@@ -3,8 +3,10 @@ mistral.ai/pricing), for models whose prices have not changed for a year."""
 
 import socket
 from datetime import UTC, datetime
+from fractions import Fraction
 
 import pytest
+from genai_prices import Usage, calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,3 +105,30 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert Prices({}, lambda: NOW).rate("openai", "o3") is not None
+
+
+TEN = [
+    ("openai", "gpt-4o"),
+    ("openai", "gpt-4o-mini"),
+    ("openai", "gpt-4.1"),
+    ("openai", "gpt-4.1-nano"),
+    ("openai", "o3"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("anthropic", "claude-haiku-4-5"),
+    ("anthropic", "claude-3-5-haiku-latest"),
+    ("mistral", "mistral-large-latest"),
+    ("mistral", "mistral-small-latest"),
+]
+
+
+@pytest.mark.parametrize(("provider", "model"), TEN)
+@given(prompt=st.integers(0, 2_000_000), completion=st.integers(0, 200_000))
+def test_ten_models_cost_what_the_package_says_to_the_micro_dollar(
+    provider: str, model: str, prompt: int, completion: int
+):
+    usage = Usage(input_tokens=prompt, output_tokens=completion)
+    said = calc_price(usage, model, provider_id=provider, genai_request_timestamp=NOW).total_price
+    cost = PRICES.cost(provider, model, prompt_tokens=prompt, completion_tokens=completion)
+    assert cost is not None
+    assert abs(Fraction(said) * 1_000_000 - cost) <= Fraction(1, 2)
+    assert cost > 0 or prompt + completion < 20
