@@ -63,6 +63,7 @@ from appliance.settings import Settings
 from appliance.store import live_settings, rollups
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
+from appliance.store.retention import Retention
 from appliance.store.sealing import Sealer
 from appliance.tasks import Tasks
 from appliance.times import utc_now
@@ -102,6 +103,9 @@ async def running(
         database = await Database.open(settings.state_dir / "synapse.db", fsync=settings.store.fsync)
         stack.push_async_callback(database.close)
         notary, public_keys = await _prepare(database, sealer, ids, clock())
+        retention = Retention(database, clock, days=settings.retention.ledger_days)
+        retention.start()
+        stack.push_async_callback(retention.stop)
 
         session = await stack.enter_async_context(open_session())
         outside = await stack.enter_async_context(external_connections.open_session())

@@ -1,4 +1,7 @@
 import asyncio
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,10 +12,12 @@ from appliance.admin.wire import NewKey
 from appliance.app import running
 from appliance.errors import ConfigError, StateError
 from appliance.settings import load
-from appliance.store import live_settings
+from appliance.store import ledger, live_settings
 from appliance.store.database import Database
+from appliance.times import to_ms
 from tests.box import box
 from tests.upstreams.ollama import OllamaDouble
+from tests.waiting import until
 
 
 def settings(state_dir: Path, **environ: str):
@@ -120,3 +125,25 @@ async def test_what_is_wrong_at_the_start_is_told_and_nothing_is_left_running(tm
     with pytest.raises(StateError, match="999"):
         async with running(settings(state), {}, base_url=""):
             pass
+
+
+async def test_rows_older_than_they_are_to_be_kept_go_and_their_certificates_stay(tmp_path: Path, ollama: OllamaDouble):
+    async with box(tmp_path / "state", ollama.url) as first:
+        old, new = [(await first.chat()).headers["x-pulse-proof"] for _ in range(2)]
+        key = first.key
+    days_ago = to_ms(datetime.now(UTC)) - 3 * 86_400_000
+    with closing(sqlite3.connect(tmp_path / "state/synapse.db")) as conn, conn:
+        conn.execute("UPDATE ledger SET at_ms = ? WHERE proof_id = ?", (days_ago, old))
+
+    async with box(tmp_path / "state", ollama.url, SYNAPSE_RETENTION__LEDGER_DAYS="4") as second:
+        assert (await second.ledger(old)).at_ms == days_ago
+    async with box(tmp_path / "state", ollama.url, SYNAPSE_RETENTION__LEDGER_DAYS="2") as third:
+        await until(lambda: not _in_ledger(third.state_dir, old))
+        assert _in_ledger(third.state_dir, new)
+        third.http.headers["authorization"] = f"Bearer {key}"
+        assert (await third.certificate(old))["response"]["ending"] == "complete"
+
+
+def _in_ledger(state_dir: Path, proof_id: str) -> bool:
+    with closing(sqlite3.connect(state_dir / "synapse.db")) as conn:
+        return ledger.get(conn, proof_id) is not None
