@@ -90,8 +90,13 @@ def insert(conn: sqlite3.Connection, row: LedgerRow) -> None:
         sqlite3.IntegrityError: the call has a row already; nothing is counted.
     """
     conn.execute(_INSERT, row)
+    count(conn, row)
+
+
+def count(conn: sqlite3.Connection, row: LedgerRow, calls: int = 1) -> None:
+    """Count so many calls like this one in the roll-ups of its day; `insert` does it for each row."""
     day = row.at_ms // DAY_MS
-    sums = _sums(row)
+    sums = [calls * value for value in _sums(row)]
     model, node, task = row.model or "", row.node or "", row.task or ""
     key = (day, row.workspace_n, row.key_n, row.user_n, row.provider or "", model, node, task, row.ending)
     conn.execute(_COUNT_DAY, (*key, *sums))
@@ -105,9 +110,9 @@ def insert(conn: sqlite3.Connection, row: LedgerRow) -> None:
     )
     conn.execute(_COUNT_GROUPS, [value for group in groups for value in (*group, *sums)])
     if row.ending in ANSWERED:
-        times = [(bucket_of(row.total_ms), 0, 1)]
+        times = [(bucket_of(row.total_ms), 0, calls)]
         if row.first_token_ms is not None:
-            times.append((bucket_of(row.first_token_ms), 1, 0))
+            times.append((bucket_of(row.first_token_ms), calls, 0))
         counted = [value for group in groups for time in times for value in (*group, *time)]
         conn.execute(_COUNT_TIMES[len(times) * _DIMENSIONS], counted)
 

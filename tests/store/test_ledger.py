@@ -85,3 +85,15 @@ def test_times_are_counted_of_calls_that_a_model_answered(metered: sqlite3.Conne
     # 1 ms is bucket 1; 120 ms lies in bucket 28, which begins at 2^(27/4) = 107.6 and ends at 2^7 = 128.
     for dimension in ("all", "workspace", "key", "model", "node", "task"):
         assert metered.execute(times, (dimension,)).fetchall() == [(1, 3, 0), (28, 0, 6)]
+
+
+def test_many_calls_alike_count_as_if_each_was_inserted(metered: sqlite3.Connection):
+    one = row("prf_a")._replace(prompt_tokens=5, cost_micro=2, full_cost_micro=9, first_token_ms=7)
+    metered.execute("SAVEPOINT one_by_one")
+    for number in range(3):
+        ledger.insert(metered, one._replace(proof_id=f"prf_{number}"))
+    expected = rolled_up(metered)
+    metered.execute("ROLLBACK TO one_by_one")
+    ledger.count(metered, one, 3)
+    assert rolled_up(metered) == expected
+    assert ledger.get(metered, "prf_0") is None
