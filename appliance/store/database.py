@@ -17,6 +17,7 @@ import aiosqlite
 
 from appliance.errors import StateError, StorageUnavailable
 from appliance.store.migrate import migrate
+from appliance.store.probe import write_like_a_call
 from appliance.tasks import Tasks
 
 _log = logging.getLogger(__name__)
@@ -99,7 +100,10 @@ class Database:
 
     @property
     def failing(self) -> bool:
-        """Whether the newest write could not be made."""
+        """Whether the newest write could not be made. It is over when a write succeeds beside one as large as a call's.
+
+        Else a disk with room for an intent alone would let calls through whose certificates it cannot take.
+        """
         return self._failing
 
     @property
@@ -153,7 +157,8 @@ class Database:
             while len(batch) < BATCH and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
             jobs = [job for job, _ in batch]
-            outcomes = await self._writer.run(lambda conn, jobs=jobs: _transaction(conn, jobs))
+            first = write_like_a_call if self._failing else None
+            outcomes = await self._writer.run(lambda conn, jobs=jobs, first=first: _transaction(conn, jobs, first))
             self._tell(outcomes)
             for (_, future), outcome in zip(batch, outcomes, strict=True):
                 _settle(future, outcome)
@@ -182,10 +187,15 @@ def _settle(future: asyncio.Future[Any], outcome: Any) -> None:
         future.set_result(outcome)
 
 
-def _transaction(conn: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
-    """Run all jobs in one transaction; the result or failure of each, in order. Never raises."""
+def _transaction(conn: sqlite3.Connection, jobs: list[Job[Any]], first: Job[None] | None) -> list[Any]:
+    """Run all jobs in one transaction; the result or failure of each, in order. Where `first` fails, all do.
+
+    Never raises.
+    """
     try:
         conn.execute("BEGIN IMMEDIATE")
+        if first is not None:
+            first(conn)
         outcomes = [_savepoint(conn, job) for job in jobs]
         conn.execute("COMMIT")
     except sqlite3.Error as error:

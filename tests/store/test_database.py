@@ -99,8 +99,37 @@ async def test_a_full_disk_refuses_the_write_and_recovers(database: Database):
         await database.write(
             lambda conn: conn.execute("INSERT INTO live_settings (name, value) VALUES ('big', ?)", (big,))
         )
-    await database.write(lambda conn: conn.execute("PRAGMA max_page_count = 100000"))
+    await database._writer.run(lambda conn: conn.execute("PRAGMA max_page_count = 100000"))
     assert await database.write(_insert("after")) > 0
+
+
+async def test_after_a_full_disk_room_for_a_small_write_is_not_enough(database: Database):
+    def leave(pages: int):
+        def job(conn: sqlite3.Connection) -> None:
+            used: int = conn.execute("PRAGMA page_count").fetchone()[0]
+            conn.execute(f"PRAGMA max_page_count = {used + pages}")
+
+        return job
+
+    def much(conn: sqlite3.Connection) -> None:
+        conn.execute("INSERT INTO live_settings (name, value) VALUES ('much', ?)", ("x" * 1_000_000,))
+
+    def little(conn: sqlite3.Connection) -> None:
+        conn.execute("UPDATE live_settings SET value = value || 'x' WHERE name = 'a'")
+
+    await database.write(_insert("a"))
+    await database.write(leave(10))
+    await database.write(little)
+    with pytest.raises(StorageUnavailable):
+        await database.write(much)
+    for _ in range(2):
+        with pytest.raises(StorageUnavailable):
+            await database.write(little)
+    assert database.failing
+    await database._writer.run(leave(1000))
+    await database.write(little)
+    assert not database.failing
+    assert await database.read(lambda conn: conn.execute("SELECT value FROM live_settings").fetchall()) == [("1xx",)]
 
 
 async def test_a_locked_file_refuses_the_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -154,3 +154,9 @@ FROM (
 GROUP BY 1, 2, 3, 4;
 
 DROP TABLE temp.bounds;
+
+-- One row, written where it is asked whether the disk has room again. Nobody reads it.
+CREATE TABLE storage_probe (
+    n INTEGER PRIMARY KEY CHECK (n = 1),
+    bytes BLOB NOT NULL
+) STRICT;
