@@ -227,7 +227,7 @@ class Calls:
                 task.add_done_callback(running.discard)
                 begun += 1
             if len(backlog) < elapsed * 10:
-                backlog.append(self.database.backlog)
+                backlog.append(self.database.waiting)
             await asyncio.sleep(0.001)
         self.begun = begun
         at_the_end = self.written
