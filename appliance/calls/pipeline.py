@@ -5,6 +5,7 @@ The edge drives it: `open` accepts a call, `Exchange.events` runs it, `Exchange.
 """
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -48,8 +49,10 @@ from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.proofs.notary import Notary
 from appliance.shield.categories import RULES
 from appliance.store import ledger
-from appliance.store.database import Database
+from appliance.store.database import Database, is_storages
 from appliance.store.ledger import LedgerRow
+
+_log = logging.getLogger(__name__)
 
 Record = Callable[[sqlite3.Connection], None]
 """Writes how a call has ended."""
@@ -305,7 +308,7 @@ class Exchange:
 
         def record(conn: sqlite3.Connection) -> None:
             self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
-            ledger.insert(conn, row)
+            _account(conn, row)
 
         return record, row
 
@@ -314,4 +317,22 @@ class Exchange:
         if course.decision is None or not course.attempts:
             return FREE
         usage = course.usage or Usage(0, course.received)
-        return costs(self._policy, self._parts.prices, course.decision.choice.provider, course.model, usage)
+        try:
+            return costs(self._policy, self._parts.prices, course.decision.choice.provider, course.model, usage)
+        except Exception as error:
+            _log.exception("the price of %s was not found: %s", self.proof_id, type(error).__name__)
+            return Costs(None, None)
+
+
+def _account(conn: sqlite3.Connection, row: LedgerRow) -> None:
+    """Write the ledger's row. A figure that cannot be written is no reason to fail a call that was answered; a storage
+    that takes nothing is."""
+    conn.execute("SAVEPOINT accounting")
+    try:
+        ledger.insert(conn, row)
+    except Exception as error:
+        if is_storages(error):
+            raise
+        _log.exception("the call %s is not in the ledger: %s", row.proof_id, type(error).__name__)
+        conn.execute("ROLLBACK TO accounting")
+    conn.execute("RELEASE accounting")

@@ -214,12 +214,12 @@ def _savepoint(conn: sqlite3.Connection, job: Job[Any]) -> Any:
         if not conn.in_transaction:  # SQLite gave the whole transaction up, as it does when the disk is full
             raise sqlite3.OperationalError(str(error)) from error
         conn.execute("ROLLBACK TO job")
-        outcome = _Failed(_unavailable(error) if _is_storages(error) else error)
+        outcome = _Failed(_unavailable(error) if is_storages(error) else error)
     conn.execute("RELEASE job")
     return outcome
 
 
-def _is_storages(error: Exception) -> bool:
+def is_storages(error: Exception) -> bool:
     """Whether the file is at fault, not the job: SQLite tells a damaged file by the base class itself."""
     return isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError
 

@@ -9,7 +9,9 @@ import httpx
 import pytest
 
 from appliance.admin import wire
-from appliance.calls import backlog
+from appliance.admin.ledger_wire import SumsQuestion, Which
+from appliance.calls import backlog, pipeline
+from appliance.calls.costs import Costs
 from appliance.calls.pipeline import Exchange
 from appliance.proofs.notary import Notary
 from appliance.store import certificates, ledger, log_entries
@@ -100,3 +102,35 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(10):
         while not await true():  # noqa: ASYNC110  the database tells nobody
             await asyncio.sleep(0.01)
+
+
+class TestAccounting:
+    """synapse.md, "Charged after the fact": an accounting failure is logged and never fails a call."""
+
+    async def test_a_row_that_cannot_be_written(
+        self, gateway: Box, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ):
+        insert = ledger.insert
+
+        def broken(conn: sqlite3.Connection, row: ledger.LedgerRow) -> None:
+            insert(conn, row)
+            raise OverflowError
+
+        monkeypatch.setattr(ledger, "insert", broken)
+        answer = await gateway.chat()
+        assert answer.status_code == 200
+        proof_id = answer.headers["x-pulse-proof"]
+        assert (await gateway.certificate(proof_id))["response"]["ending"] == "complete"
+        assert await gateway.read(lambda conn: ledger.get(conn, proof_id)) is None
+        assert f"the call {proof_id} is not in the ledger: OverflowError" in caplog.text
+        # Half of what was written is in no sum either.
+        assert (await gateway.admin.sums(SumsQuestion(Which()))).sums[0].calls == 0
+
+    async def test_a_price_that_is_not_found(self, gateway: Box, monkeypatch: pytest.MonkeyPatch):
+        def broken(*_: object) -> Costs:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(pipeline, "costs", broken)
+        answer = await gateway.chat()
+        assert answer.status_code == 200
+        assert (await gateway.ledger(answer.headers["x-pulse-proof"])).cost_micro is None
