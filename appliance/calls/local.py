@@ -98,6 +98,7 @@ class LocalRun:
                 if failed.usage is not None:
                     spent = _sum(spent, failed.usage)
                     self._course.spent(failed.usage)
+                    self._course.given += forwarded
                 if forwarded or not (failed.elsewhere or (failed.again and not again)):
                     raise
                 if failed.again:

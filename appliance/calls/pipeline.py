@@ -27,10 +27,10 @@ from appliance.calls.local import LocalLane, LocalRun
 from appliance.calls.offload import offloaded
 from appliance.calls.outbound import Outbound
 from appliance.calls.policy import Policy, fingerprint
-from appliance.calls.record import FREE, Course, certificate, ledger_row
+from appliance.calls.record import FREE, Course, certificate, ledger_row, tokens_used
 from appliance.calls.routing import Candidate, Prices, after_failure, after_scan, decide
 from appliance.cluster.scheduler import Scheduler
-from appliance.dialects.chat import Event, Usage
+from appliance.dialects.chat import Event
 from appliance.errors import (
     AllowanceExhausted,
     KeyCeilingReached,
@@ -213,6 +213,7 @@ class Exchange:
                 following = after_failure(decision) if failed.elsewhere and not self._begun else None
                 if following is None or not self._can_afford(following.choice):
                     raise failed.error from failed
+                self._course.goes_elsewhere()
                 decision = following
 
     def _reserve(self, choice: Candidate) -> None:
@@ -257,6 +258,10 @@ class Exchange:
             raise
         except asyncio.CancelledError:  # who waits is cancelled, not the write
             written.add_done_callback(lambda done: self._written_alone(done, record, row))
+            raise
+        except Exception:  # a fault of ours: what the call holds must not be held for ever
+            self._closed = False
+            self._tab.settle(row.questions_milli)
             raise
         self._settle(row)
 
@@ -316,9 +321,9 @@ class Exchange:
         course = self._course
         if course.decision is None or not course.attempts:
             return FREE
-        usage = course.usage or Usage(0, course.received)
+        choice, used = course.decision.choice, tokens_used(course)
         try:
-            return costs(self._policy, self._parts.prices, course.decision.choice.provider, course.model, usage)
+            return costs(self._policy, self._parts.prices, choice.provider, course.model, used)
         except Exception as error:
             _log.exception("the price of %s was not found: %s", self.proof_id, type(error).__name__)
             return Costs(None, None)

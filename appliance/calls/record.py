@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from appliance.calls.routing import Decision
 from appliance.cluster.machine import Machine
 from appliance.dialects.answer_text import InOrder
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
-from appliance.metering.questions import Rates, is_charged
+from appliance.metering.questions import Rates, counted
 from appliance.proofs import certificate as proof
 from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
 from appliance.shield.categories import Category
@@ -40,9 +40,10 @@ class Course:
     `provider` is who was asked last, as the outside is told; `machine` is None where that is nobody of ours. `pii` is
     what was masked before the call left, None while it has not, and `masked` how many values of each category.
     `lost` is what answers have cost that were thrown away: a try that did not give what was asked for.
-    `received` counts the pieces of content that came from machines, `forwarded` says whether any text went on to
-    the caller, and `finishes` are the ends of answers, which alone bring the model's own counts. `sent` is the hash of
-    the newest body for each answer. `context_cut`: a machine has left text out. `estimate` is of the prompt's tokens.
+    `received` counts the pieces of content that came from who was asked last, `forwarded` says whether any text went on
+    to the caller, `given` counts answers that went on whole and were then not what was asked for, and `finishes` are
+    the ends of answers, which alone bring the model's own counts. `sent` is the hash of the newest body for each
+    answer. `context_cut`: a machine has left text out. `estimate` is of the prompt's tokens.
     """
 
     started: float
@@ -58,6 +59,7 @@ class Course:
     first_token: float | None = None
     received: int = 0
     forwarded: bool = False
+    given: int = 0
     finishes: list[Finish] = field(default_factory=list[Finish])
     lost: list[Usage] = field(default_factory=list[Usage])
     context_cut: bool = False
@@ -110,6 +112,10 @@ class Course:
     def spent(self, usage: Usage) -> None:
         """An answer came to its end and is thrown away. The end of the one that follows counts it too."""
         self.lost.append(usage)
+
+    def goes_elsewhere(self) -> None:
+        """Nothing of what came so far goes on, and who is asked next begins anew."""
+        self.received, self.first_token = 0, None
 
     def _asked(
         self, provider: str, machine: Machine | None, model: str, pii: Pii | None, masked: Mapping[Category, int]
@@ -175,9 +181,8 @@ def ledger_row(
     costs: Costs = FREE,
 ) -> LedgerRow:
     """The ledger's row. Of a call without a model's own count, the pieces of content stand for its tokens."""
-    decision, machine, usage = course.decision, course.machine, course.usage
-    prompt = usage.prompt_tokens if usage else sum(lost.prompt_tokens for lost in course.lost)
-    completion = usage.completion_tokens if usage else course.received
+    decision, machine = course.decision, course.machine
+    used = tokens_used(course)
     return LedgerRow(
         at_ms=to_ms(call.received),
         proof_id=proof_id,
@@ -193,9 +198,9 @@ def ledger_row(
         provider=course.provider if course.attempts else None,
         model=course.model if course.attempts else None,
         node=machine.id if machine else None,
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        questions_milli=_questions(course, call, ending, rates, completion),
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        questions_milli=_questions(course, call, ending, rates, used.completion_tokens),
         cost_micro=costs.own,
         full_cost_micro=costs.full,
         queue_ms=0,
@@ -212,10 +217,21 @@ def _sent(course: Course) -> Sent | None:
     return Sent(course.provider, course.model, course.egress_sha256, course.attempts, node)
 
 
+def tokens_used(course: Course) -> Usage:
+    """What a call has used: what models said, else what is known of it without their word."""
+    said = course.usage
+    if said is None:
+        begun = course.estimate if course.received else 0
+        return Usage(sum(lost.prompt_tokens for lost in course.lost) or begun, course.received)
+    return said if said.prompt_tokens else replace(said, prompt_tokens=course.estimate)
+
+
 def _questions(course: Course, call: Call, ending: Ending, rates: Rates, completion_tokens: int) -> int:
     """Thousandths; of a call that reached nobody none."""
     if course.decision is None or not course.attempts:
         return 0
-    if not is_charged(ending=ending, completion_tokens=completion_tokens):
-        return 0
-    return rates.milli(model_class(course.decision.choice.provider, course.model), call.chat.choices)
+    given = course.given
+    if call.stream or ending == "refused":  # of others nothing was given before all of it was there
+        given += sum(finish.reason != "content_filter" for finish in course.finishes)
+    answers = counted(ending, asked=call.chat.choices, given=given, begun=completion_tokens > 0)
+    return rates.milli(model_class(course.decision.choice.provider, course.model), answers)

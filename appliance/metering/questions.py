@@ -19,7 +19,13 @@ class Rates:
         return {"local": self.local, "fast": self.fast, "full": self.full}[model_class] * answers
 
 
-def is_charged(*, ending: str, completion_tokens: int) -> bool:
-    """Whether a call counts. A failed or refused one is free; one that the client left counts if the model had begun to
-    answer."""
-    return ending not in ("failed", "refused") and (ending != "cancelled" or completion_tokens > 0)
+def counted(ending: str, *, asked: int, given: int, begun: bool) -> int:
+    """How many answers of a call count.
+
+    All that were asked for, of a call that ended well; of one that the client left, if a model had `begun` to answer.
+    Of one that failed or was refused those that were `given` whole all the same: a caller that could make its answers
+    fail at their ends would have them for nothing.
+    """
+    if ending in ("failed", "refused"):
+        return min(given, asked)
+    return asked if ending != "cancelled" or begun else 0

@@ -104,6 +104,21 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)
 
 
+async def test_a_fault_of_ours_at_the_end_holds_no_questions_for_ever(gateway: Box, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    key = (await gateway.admin.create_key(wire.NewKey("limited", scopes=("engine",), ceiling_milli=500))).secret
+    headers = {"authorization": f"Bearer {key}"}
+    with monkeypatch.context() as patched:
+        patched.setattr(Notary, "close", broken)
+        with suppress(httpx.HTTPError):
+            assert (await gateway.http.post(CHAT, content=gateway.body(), headers=headers)).status_code == 500
+    # What the broken one has used counts, and it holds nothing beside.
+    statuses = [(await gateway.http.post(CHAT, content=gateway.body(), headers=headers)).status_code for _ in range(2)]
+    assert statuses == [200, 402]
+
+
 class TestAccounting:
     """synapse.md, "Charged after the fact": an accounting failure is logged and never fails a call."""
 

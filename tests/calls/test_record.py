@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.calls.call import Call
+from appliance.calls.call import Call, Ending
 from appliance.calls.costs import Costs
 from appliance.calls.policy import Provider
-from appliance.calls.record import Course, certificate, ledger_row
+from appliance.calls.record import Course, certificate, ledger_row, tokens_used
 from appliance.calls.routing import Candidate, Decision
 from appliance.cluster.machine import Machine
-from appliance.dialects.chat import Chat, Finish, Message, TextDelta, Usage
+from appliance.dialects.chat import Chat, Finish, FinishReason, Message, TextDelta, Usage
 from appliance.metering.questions import Rates
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.store.keys import Caller
@@ -112,3 +112,44 @@ def test_a_call_that_was_left_counts_the_pieces_that_came():
         course.content(1.0)
     row = ledger_row(course, CALL, "prf_x", "cancelled", total_seconds=2, rates=Rates())
     assert (row.completion_tokens, row.questions_milli) == (3, 250)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "ending", "stream", "milli"),
+    [
+        (["stop", "content_filter", "stop"], "refused", False, 2000),
+        (["content_filter"], "refused", False, 0),
+        (["stop", "stop"], "failed", True, 2000),
+        (["stop", "stop"], "failed", False, 0),
+        (["stop", "stop", "stop"], "complete", False, 3000),
+    ],
+)
+def test_answers_that_were_given_count(reasons: list[FinishReason], ending: Ending, stream: bool, milli: int):
+    course = Course(started=0.0, shield_mode="standard", decision=to(OUTSIDE, "small"))
+    course.sending_out("openai", "small", b"body", Pii("standard"), {})
+    for choice, reason in enumerate(reasons):
+        course.passed_on(Finish(reason, Usage(7, 2), choice))
+    call = replace(CALL, chat=replace(CALL.chat, choices=3), stream=stream)
+    assert ledger_row(course, call, "prf_x", ending, total_seconds=1, rates=Rates()).questions_milli == milli
+
+
+def test_what_came_from_who_was_asked_before_is_not_counted_for_who_is_asked_next():
+    course = Course(started=0.0, shield_mode="standard", decision=to(LANE, "m"), estimate=9)
+    course.sending(MACHINE, "m", b"body")
+    course.content(1.0)
+    course.goes_elsewhere()
+    course.decision = to(OUTSIDE, "large")
+    course.sending_out("openai", "large", b"body", Pii("standard"), {})
+    row = ledger_row(course, CALL, "prf_x", "cancelled", total_seconds=2, rates=Rates())
+    assert (row.questions_milli, row.prompt_tokens, row.completion_tokens, row.first_token_ms) == (0, 0, 0, None)
+
+
+@pytest.mark.parametrize("finish", [None, Finish("stop", Usage(0, 3))])
+def test_a_prompt_that_nobody_has_counted_is_estimated(finish: Finish | None):
+    course = Course(started=0.0, shield_mode="standard", decision=to(OUTSIDE, "large"), estimate=25_000)
+    course.sending_out("openai", "large", b"body", Pii("standard"), {})
+    for _ in range(3):
+        course.content(1.0)
+    if finish is not None:
+        course.passed_on(finish)
+    assert tokens_used(course) == Usage(25_000, 3)

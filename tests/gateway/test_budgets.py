@@ -113,6 +113,34 @@ async def test_a_failed_call_is_free_and_gives_back_what_it_held(gateway: Box, o
     assert [(await ask(gateway, "openai", key)).status_code for _ in range(2)] == [200, 402]
 
 
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_an_answer_that_was_given_whole_counts_though_its_call_failed(
+    gateway: Box, ollama: OllamaDouble, dialect: str
+):
+    # Else a caller could have any number of answers for nothing, by a format that each of them misses at its end.
+    ollama.default = says(line('{"answer": 42'), done("stop"))
+    schema = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
+    wanted: dict[str, Any] = (
+        {"response_format": {"type": "json_object"}, "stop": ["}"]}
+        if dialect == "openai"
+        else {"output_config": {"format": {"type": "json_schema", "schema": schema}}, "stop_sequences": ["}"]}
+    )
+    key = await new_key(gateway, ceiling_milli=250)
+    streamed = await ask(gateway, dialect, key, stream=True, **wanted)
+    assert (streamed.status_code, "answer" in streamed.text, "error" in streamed.text) == (200, True, True)
+    assert await used(gateway) == 250
+    assert (await ask(gateway, dialect, key)).status_code == 402
+
+
+async def test_one_that_fails_before_anything_was_given_is_free(gateway: Box, ollama: OllamaDouble):
+    ollama.default, healthy = says(line('{"answer": 42'), done("stop")), ollama.default
+    key = await new_key(gateway, ceiling_milli=250)
+    whole = await ask(gateway, "openai", key, response_format={"type": "json_object"})
+    assert (whole.status_code, await used(gateway)) == (502, 0)
+    ollama.default = healthy
+    assert (await ask(gateway, "openai", key)).status_code == 200
+
+
 async def test_what_the_model_that_answered_counts_is_what_is_counted(tmp_path: Path):
     async with outside(tmp_path / "state", "openai", mode="cloud") as (gateway, _):
         key = await new_key(gateway, ceiling_milli=6000)

@@ -1,6 +1,6 @@
 import pytest
 
-from appliance.metering.questions import ModelClass, Rates, is_charged
+from appliance.metering.questions import ModelClass, Rates, counted
 
 
 # routing.md, "Metering": local 0.25, fast 1, full 4; failed is free, cancelled by use.
@@ -15,16 +15,20 @@ def test_other_rates():
 
 
 @pytest.mark.parametrize(
-    ("ending", "tokens", "counts"),
+    ("ending", "given", "begun", "counts"),
     [
-        ("complete", 0, True),
-        ("length", 9, True),
-        ("context_cut", 9, True),
-        ("failed", 9, False),
-        ("refused", 0, False),
-        ("cancelled", 0, False),
-        ("cancelled", 1, True),
+        ("complete", 0, True, 3),
+        ("complete", 0, False, 3),
+        ("length", 0, True, 3),
+        ("context_cut", 0, True, 3),
+        ("failed", 0, True, 0),
+        ("failed", 1, True, 1),
+        ("failed", 9, True, 3),
+        ("refused", 0, False, 0),
+        ("refused", 2, True, 2),
+        ("cancelled", 0, False, 0),
+        ("cancelled", 0, True, 3),
     ],
 )
-def test_what_counts(ending: str, tokens: int, counts: bool):
-    assert is_charged(ending=ending, completion_tokens=tokens) == counts
+def test_how_many_of_three_answers_count(ending: str, given: int, begun: bool, counts: int):
+    assert counted(ending, asked=3, given=given, begun=begun) == counts
