@@ -237,13 +237,14 @@ def _which(command: Any, **given: Any) -> None:
     command.add_argument("--key", metavar="KEY", **given, help="of this key only, by its id or its name")
     command.add_argument("--model", metavar="M", **given, help="answered by this model only")
     command.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
-    command.add_argument("--task", metavar="T", **given, help="of this task only: simple, complex, agent, sensitive, …")
+    command.add_argument("--task", choices=_TASKS, metavar="T", **given, help=f"of this task only: {', '.join(_TASKS)}")
     command.add_argument(
         "--ending", choices=_ENDINGS, metavar="E", **given, help=f"ended so only: {', '.join(_ENDINGS)}"
     )
 
 
 _BY = ("day", "workspace", "key", "model", "node", "task")
+_TASKS = ("simple", "complex", "code", "agent", "sensitive", "extraction")
 _ENDINGS = ("complete", "length", "context_cut", "refused", "cancelled", "failed")
 
 

@@ -13,7 +13,9 @@ SynapseError
     │       └── BodyTooLarge                                       of RequestTooLarge: the gateway has not read it
     ├── NotAuthenticated, ScopeDenied, ReadOnlyKey                 the key
     ├── UnknownAgent, AddressNotSupported                          the address
-    ├── RateLimited, KeyCeilingReached, AllowanceExhausted         how much it may be asked
+    ├── RateLimited                                                how often it may ask
+    ├── BudgetExceeded                                             how much it may ask
+    │       └── KeyCeilingReached, AllowanceExhausted
     ├── ProviderNotAllowed, LocalLaneUnavailable, Overloaded       where it may run
     ├── UnscannableContent                                         what may not leave
     │       └── ModelAbsent                                        of LocalLaneUnavailable: nobody has the model
@@ -144,11 +146,21 @@ class RateLimited(CallError):
         self.reset_at = reset_at
 
 
-class KeyCeilingReached(CallError):
+class BudgetExceeded(CallError):
+    """What is left does not suffice. `retry_after`: seconds, where it may suffice when other calls have ended."""
+
+    def __init__(
+        self, message: str, *, advice: str = "", param: str | None = None, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message, advice=advice, param=param)
+        self.retry_after = retry_after
+
+
+class KeyCeilingReached(BudgetExceeded):
     code = "API_KEY_BUDGET_EXCEEDED"
 
 
-class AllowanceExhausted(CallError):
+class AllowanceExhausted(BudgetExceeded):
     code = "insufficient_quota"
 
 

@@ -88,6 +88,8 @@ def list_workspaces(conn: sqlite3.Connection, now: datetime) -> tuple[wire.Works
 def create_user(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> wire.Named:
     """Raises `AdminError` where the name is taken, `InvalidInput` where it is none."""
     name = _clean_name(new.name)
+    if name.startswith("usr_"):
+        raise wire.InvalidInput("A user's name cannot begin with usr_, as ids do.", advice="Choose another name.")
     users.insert(conn, user_id=change.ids.new("usr"), name=name, created_ms=to_ms(change.at))
     made = shapes.named(find_user(conn, name))
     change.record(conn, "user.create", made.id, None, wire.encode(made))
@@ -111,7 +113,7 @@ def create_key(conn: sqlite3.Connection, change: Change, new: wire.NewKey) -> wi
         digest=digest(secret),
         name=name,
         workspace_n=find_workspace(conn, new.workspace if new.workspace is not None else defaults.WORKSPACE).n,
-        user_n=find_user(conn, new.user if new.user is not None else defaults.USER).n,
+        user_n=_present_user(conn, new.user if new.user is not None else defaults.USER).n,
         scopes=_scopes(new.scopes),
         read_only=new.read_only,
         ceiling_milli=_within("The ceiling", new.ceiling_milli, 0, MAX_CEILING_MILLI),
@@ -199,11 +201,19 @@ def find_user(conn: sqlite3.Connection, name: str) -> users.UserRow:
     return row
 
 
+def _present_user(conn: sqlite3.Connection, name: str) -> users.UserRow:
+    row = find_user(conn, name)
+    if row.erased_ms is not None:
+        raise AdminError(f"The user {row.id} was erased.", advice="Make another: synapse user create NAME.")
+    return row
+
+
 def _nothing_named(kind: str, name: str, known: list[str]) -> wire.UnknownSubject:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f'Did you mean "{near[0]}"? ' if near else ""
     return wire.UnknownSubject(
-        f'There is no {kind} "{name}".', advice=f"{hint}To make one: synapse {kind} create NAME."
+        f'There is no {kind} "{name}".',
+        advice=f"{hint}synapse {kind} list shows them all, synapse {kind} create NAME makes one.",
     )
 
 

@@ -50,9 +50,12 @@ def sums(conn: sqlite3.Connection, question: SumsQuestion, machines: Sequence[wi
 
 
 def _filters(conn: sqlite3.Connection, which: Which, machines: Sequence[wire.Machine]) -> Filters:
+    since, until = _time(which.since, "since"), _time(which.until, "until")
+    if since is not None and until is not None and since >= until:
+        raise wire.InvalidInput("The span ends before it begins.", advice="Give the earlier time as since.")
     return Filters(
-        since_ms=_time(which.since, "since"),
-        until_ms=_time(which.until, "until"),
+        since_ms=since,
+        until_ms=until,
         workspace_n=None if which.workspace is None else changes.find_workspace(conn, which.workspace).n,
         key_n=None if which.key is None else changes.find_key(conn, which.key).key_n,
         model=which.model,

@@ -32,8 +32,7 @@ from appliance.calls.routing import Candidate, Prices, after_failure, after_scan
 from appliance.cluster.scheduler import Scheduler
 from appliance.dialects.chat import Event
 from appliance.errors import (
-    AllowanceExhausted,
-    KeyCeilingReached,
+    BudgetExceeded,
     LocalLaneUnavailable,
     StorageUnavailable,
     UnknownAgent,
@@ -117,7 +116,11 @@ class Pipeline:
         policy = replace(self._parts.policy(call.caller.workspace_n), shield_mode=shielding.mode)
         intent = self._intent(call, address, policy)
         tab = await self._parts.budgets.open(_budgets(call, policy), month_of(call.received))
-        index = await self._parts.database.write(lambda conn: self._parts.notary.open(conn, intent))
+        try:
+            index = await self._parts.database.write(lambda conn: self._parts.notary.open(conn, intent))
+        except BaseException:
+            tab.settle(0)
+            raise
         return Exchange(self._parts, call, address, policy, shielding, intent, index, tab, standing)
 
     def _intent(self, call: Call, address: Address, policy: Policy) -> Intent:
@@ -224,7 +227,7 @@ class Exchange:
     def _can_afford(self, choice: Candidate) -> bool:
         try:
             self._reserve(choice)
-        except (KeyCeilingReached, AllowanceExhausted):
+        except BudgetExceeded:
             return False
         return True
 

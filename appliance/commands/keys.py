@@ -7,8 +7,6 @@ from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
 
-NOT_ENFORCED = "Note: this version keeps the ceiling and the rate of a key, and does not enforce them yet."
-
 
 async def create(client: Client, new: wire.NewKey) -> Outcome:
     made = await client.create_key(new)
@@ -22,8 +20,7 @@ async def create(client: Client, new: wire.NewKey) -> Outcome:
         "",
         "The key is shown this once only: keep it now.",
     )
-    limited = key.ceiling_milli is not None or key.requests_per_minute is not None
-    return Outcome(wire.encode(made), lines, notes=(NOT_ENFORCED,) if limited else ())
+    return Outcome(wire.encode(made), lines)
 
 
 async def show_all(client: Client) -> Outcome:

@@ -15,9 +15,11 @@ EXPORT_ROWS = 1_000
 """Calls that are asked for at once: an export of years is never in memory."""
 
 NOTHING = "There are no such calls."
+WHOLE_DAYS = "Sums are of whole days in UTC: the first and the last day count from midnight to midnight."
+TIMES = "Times: half of the calls took so long at most, and 95 of 100."
 
 _COLUMNS = [item.name for item in fields(LedgerCall)]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula: a caller chooses the address of its calls."""
 
 
@@ -26,16 +28,24 @@ async def show(client: Client, which: Which, limit: int, cursor: str | None) -> 
     total = (await client.sums(SumsQuestion(which))).sums[0]
     calls: list[LedgerCall] = []
     while True:
-        page = await client.calls(CallsQuestion(which, limit - len(calls), cursor))
+        page = await client.calls(CallsQuestion(which, min(limit - len(calls), EXPORT_ROWS), cursor))
         calls += page.calls
         cursor = page.next
         if cursor is None or len(calls) >= limit:
             break
     document = {"sum": wire.encode(total), "calls": [wire.encode(call) for call in calls], "next": cursor}
-    if not calls:
+    if not total.calls:
         return Outcome(document, (NOTHING,))
-    more = () if cursor is None else (f"Older ones: the same with --before {cursor}",)
-    return Outcome(document, (*_summary(total), "", *_calls(calls)), notes=more)
+    more = [] if cursor is None else [f"Older ones: the same with --before {cursor}"]
+    if not calls:
+        more = ["Their rows are older than they are kept (retention.ledger_days); their sums stay."]
+    return Outcome(document, (*_summary(total), "", *_calls(calls)), notes=(*more, *_notes(which)))
+
+
+def _notes(which: Which) -> tuple[str, ...]:
+    """What a reader of sums has to know."""
+    partial = any(at is not None and not at.endswith("T00:00:00.000Z") for at in (which.since, which.until))
+    return (*((WHOLE_DAYS,) if partial else ()), TIMES)
 
 
 async def show_sums(client: Client, which: Which, by: By) -> Outcome:
@@ -56,8 +66,7 @@ async def show_sums(client: Client, which: Which, by: By) -> Outcome:
         )
         for one in found.sums
     ]
-    notes = ("Times: half of the calls took so long at most, and 95 of 100.",)
-    return Outcome(wire.encode(found), text.table(headers, rows, whole=range(1, len(headers))), notes=notes)
+    return Outcome(wire.encode(found), text.table(headers, rows, whole=range(1, len(headers))), notes=_notes(which))
 
 
 async def export(client: Client, which: Which) -> AsyncIterator[bytes]:
@@ -81,9 +90,10 @@ def _csv(rows: list[list[str]]) -> bytes:
 
 
 def _cell(value: str | int | None) -> str:
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return "" if value is None else str(value)
+    if not isinstance(value, str):
+        return "" if value is None else str(value)
+    shown = text.printable(value)  # no line, no end of a text, and nothing that a terminal would obey
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 
 def _summary(total: Sum) -> tuple[str, ...]:

@@ -29,9 +29,13 @@ class Authenticator:
         """The caller, as `caller` finds it, of a request that is no call, and counts for its key's limit here: a call
         does once its body was read. Raises RateLimited too."""
         caller = await self.caller(scope, scopes)
+        self.admit(caller)
+        return caller
+
+    def admit(self, caller: Caller) -> None:
+        """Count a request for its key's limit. Raises RateLimited."""
         if caller.requests_per_minute is not None:
             self._limits.admit(caller.key_n, caller.requests_per_minute)
-        return caller
 
     async def caller(self, scope: Scope, scopes: Iterable[str]) -> Caller:
         """The caller of a request that needs one of `scopes`. Where each header has a key of its own, one that is good

@@ -10,10 +10,10 @@ import orjson
 from appliance.dialects.anthropic import errors as anthropic
 from appliance.dialects.openai import errors as openai
 from appliance.errors import (
-    AllowanceExhausted,
     AmbiguousLength,
     BodyStalled,
     BodyTooLarge,
+    BudgetExceeded,
     CallError,
     ContextLengthExceeded,
     KeyCeilingReached,
@@ -113,7 +113,9 @@ def reply(error: CallError, shape: Shape, request_id: str) -> ErrorReply:
         headers.append((b"retry-after", str(error.retry_after).encode()))
         standing = Standing(error.limit, 0, error.reset, error.reset_at)
         headers += rate_headers(standing, anthropic=shape == "anthropic")
-    if isinstance(error, ModelAbsent | AllowanceExhausted | KeyCeilingReached):
+    if isinstance(error, BudgetExceeded) and error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    elif isinstance(error, ModelAbsent | BudgetExceeded):
         headers.append((b"x-should-retry", b"false"))  # the SDKs' own word; they would wait for nothing
     if status == HTTPStatus.UNAUTHORIZED:
         headers.append((b"www-authenticate", b"Bearer"))

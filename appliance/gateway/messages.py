@@ -75,10 +75,11 @@ class CountTokens:
         self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._auth.admitted(scope, ["engine"])
+        caller = await self._auth.caller(scope, ["engine"])
         with self._room.place() as place:
             body = await read_body(scope, receive, self._max_body_bytes, place)
             tokens = await parsed(_count, body.content)
+        self._auth.admit(caller)
         await Reply(send).whole(200, orjson.dumps({"input_tokens": tokens}))
 
 

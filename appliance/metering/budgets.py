@@ -31,14 +31,20 @@ class Budget(NamedTuple):
     """None: as much as it likes. It is counted all the same, since a limit may be set at any time."""
 
 
+RETRY_SECONDS = 5
+"""When to come back where only calls that still run are in the way."""
+
 Used = Callable[[Account, Month], Awaitable[int]]
 """What the ledger says that an account has used in a month."""
 
 
 @dataclass(slots=True)
 class _Count:
+    """`tabs`: how many calls are open on it."""
+
     used: int
     reserved: int = 0
+    tabs: int = 0
 
 
 class Budgets:
@@ -49,7 +55,16 @@ class Budgets:
     async def open(self, budgets: Sequence[Budget], month: Month) -> "Tab":
         """The tab of one call, which has to be settled whatever becomes of the call. The first budget goes before the
         others where several have nothing left."""
-        return Tab([(budget, await self._count(budget.account, month)) for budget in budgets])
+        counts: list[tuple[Budget, _Count]] = []
+        try:
+            for budget in budgets:
+                count = await self._count(budget.account, month)
+                count.tabs += 1
+                counts.append((budget, count))
+        except BaseException:
+            Tab(counts).settle(0)
+            raise
+        return Tab(counts)
 
     async def _count(self, account: Account, month: Month) -> _Count:
         found = self._counts.get((account, month))
@@ -68,9 +83,11 @@ class Budgets:
             self._counts.pop((account, month), None)
 
     def _forget_before(self, month: Month) -> None:
-        """Months that are over, but for the last: calls that began in it may still run."""
-        for known in [each for each in self._counts if each[1].following < month]:
-            del self._counts[known]
+        """Months that are over, but for the last, and in which no call is open any more: the ledger knows them."""
+        for known, count in list(self._counts.items()):
+            over = known[1].following < month and count.done() and not count.cancelled() and not count.exception()
+            if over and not count.result().tabs:
+                del self._counts[known]
 
 
 class Tab:
@@ -99,6 +116,7 @@ class Tab:
         self._hold(0)
         for _, count in self._counts:
             count.used += milli
+            count.tabs -= 1
 
     def _hold(self, milli: int) -> None:
         for _, count in self._counts:
@@ -108,18 +126,28 @@ class Tab:
     def _refuse_beyond(self, milli: int) -> None:
         for budget, count in self._counts:
             if budget.limit_milli is not None and count.used + count.reserved - self._held + milli > budget.limit_milli:
-                raise _refusal(budget)
+                raise _refusal(budget, budget.limit_milli, count, milli)
 
 
-def _refusal(budget: Budget) -> KeyCeilingReached | AllowanceExhausted:
-    limit = f"{(budget.limit_milli or 0) / 1000:g}"
-    if budget.account.kind == "key":
-        return KeyCeilingReached(
-            f"This key has reached its ceiling of {limit} questions a month.",
-            advice="It begins anew with the month, at midnight UTC; the administrator can make another key.",
-        )
-    return AllowanceExhausted(
-        f"This workspace has used its allowance of {limit} questions a month.",
-        advice="It begins anew with the month, at midnight UTC; the administrator can raise it with "
-        "`synapse workspace allowance`.",
-    )
+def _refusal(budget: Budget, limit: int, count: _Count, milli: int) -> KeyCeilingReached | AllowanceExhausted:
+    """Why so many are not left: they are used, held by calls that still run, or more than there were to begin with."""
+    kind, what, more = {
+        "key": (KeyCeilingReached, "This key's ceiling", "the administrator can make another key"),
+        "workspace": (
+            AllowanceExhausted,
+            "This workspace's allowance",
+            "the administrator can raise it with `synapse workspace allowance`",
+        ),
+    }[budget.account.kind]
+    state = f"{what} is {_questions(limit)} questions a month, and {_questions(count.used)} are used"
+    if count.used >= limit:
+        return kind(f"{state}.", advice=f"It begins anew with the month, at midnight UTC; {more}.")
+    if count.used + milli <= limit:
+        held = f"{state}; calls that still run hold what this one would need."
+        return kind(held, advice="Try again when they have ended.", retry_after=RETRY_SECONDS)
+    needs = f"{state}; the model that this call goes to counts {_questions(milli)}."
+    return kind(needs, advice=f"Ask something that a smaller model answers, or wait for the next month; {more}.")
+
+
+def _questions(milli: int) -> str:
+    return f"{milli / 1000:g}" if milli < 10**9 else f"{milli // 1000}"

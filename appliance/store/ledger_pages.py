@@ -1,7 +1,6 @@
-"""Browsing the ledger: pages by keyset, each in bounded time whatever is asked for, and all of it for an export."""
+"""Browsing the ledger: pages by keyset, each in bounded time whatever is asked for."""
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,9 +8,6 @@ from appliance.store.ledger import LedgerRow
 
 SCAN = 4_000
 """Rows that one page looks through at most: a few milliseconds. Where they do not fill it, the page is short."""
-
-EXPORT_ROWS = 1_000
-"""Rows of an export that one read brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +67,6 @@ def page(conn: sqlite3.Connection, filters: Filters, limit: int, before: Cursor 
 def page_forward(conn: sqlite3.Connection, filters: Filters, limit: int, after: Cursor | None = None) -> Page:
     """At most `limit` rows, oldest first, from after `after` on."""
     return _page(conn, filters, limit, after, newest_first=False)
-
-
-def export(conn: sqlite3.Connection, filters: Filters) -> Iterator[LedgerRow]:
-    """Every row, oldest first. No read stays open between two rows: writers and their log are never held up."""
-    after: Cursor | None = None
-    while True:
-        rows, after = page_forward(conn, filters, EXPORT_ROWS, after)
-        yield from rows
-        if after is None:
-            return
 
 
 def _page(conn: sqlite3.Connection, filters: Filters, limit: int, cursor: Cursor | None, *, newest_first: bool) -> Page:

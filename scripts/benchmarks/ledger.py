@@ -31,7 +31,7 @@ from appliance.proofs.notary import Notary
 from appliance.store import ledger, retention
 from appliance.store.database import Database
 from appliance.store.ledger import DAY_MS, LedgerRow
-from appliance.store.ledger_pages import Cursor, Filters, export, page
+from appliance.store.ledger_pages import Cursor, Filters, page, page_forward
 from appliance.store.migrate import migrate
 from appliance.store.retention import delete_old
 from appliance.store.rollups import month_milli, sums
@@ -120,8 +120,8 @@ def _pages(conn: sqlite3.Connection, figures: dict[str, float]) -> None:
         figures[f"page, {words}, median"] = percentile(took, 0.5)
         figures[f"page, {words}, longest of {len(took)}"] = max(took)
     began = time.perf_counter()
-    exported = sum(1 for _ in export(conn, Filters(since_ms=MIDDLE * DAY_MS, until_ms=(MIDDLE + 1) * DAY_MS)))
-    figures["export, 1,000 rows of one day"] = (time.perf_counter() - began) * 1000 / exported * 1000
+    page_forward(conn, Filters(since_ms=MIDDLE * DAY_MS, until_ms=(MIDDLE + 1) * DAY_MS), 1000)
+    figures["export, 1,000 rows of one day"] = (time.perf_counter() - began) * 1000
 
 
 def _sums(conn: sqlite3.Connection, figures: dict[str, float]) -> None:

@@ -122,8 +122,8 @@ class TestKeys:
     @pytest.mark.parametrize(
         ("new", "message"),
         [
-            (wire.NewKey("a", user="admn"), 'There is no user "admn". Did you mean "admin"? To make one: synapse user'),
-            (wire.NewKey("a", workspace="zzz"), 'There is no workspace "zzz". To make one: synapse workspace create'),
+            (wire.NewKey("a", user="admn"), 'There is no user "admn". Did you mean "admin"? synapse user list shows'),
+            (wire.NewKey("a", workspace="zzz"), 'There is no workspace "zzz". synapse workspace list shows'),
             (wire.NewKey("a", user=""), 'There is no user "".'),
             (wire.NewKey("a", scopes=("engin",)), 'There is no scope "engin". Did you mean "engine"?'),
             (wire.NewKey("a", scopes=("x",)), 'There is no scope "x". There are: engine, proofs, knowledge, metrics.'),

@@ -40,6 +40,17 @@ def test_the_installation_s_own_user_and_nobody_are_refused(conn: sqlite3.Connec
         erasure.erase_user(conn, change, "nobody")
 
 
+def test_an_id_is_nobody_s_name_and_an_erased_user_gets_no_key(conn: sqlite3.Connection, change: Change):  # noqa: F811
+    user = changes.create_user(conn, change, wire.NewName(NAME))
+    with pytest.raises(wire.InvalidInput, match="usr_"):
+        changes.create_user(conn, change, wire.NewName(user.id))
+    erasure.erase_user(conn, change, NAME)
+    with pytest.raises(AdminError, match="was erased"):
+        changes.create_key(conn, change, wire.NewKey("k", user=user.id))
+    # Once more is no harm.
+    assert erasure.erase_user(conn, change, user.id).user.id == user.id
+
+
 async def ask(gateway: Box, key: str) -> int:
     headers = {"authorization": f"Bearer {key}"}
     answer = await gateway.http.post("/v1/chat/completions", content=gateway.body(), headers=headers)

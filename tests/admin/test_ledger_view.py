@@ -71,6 +71,7 @@ async def test_page_by_page(filled: Daemon, oldest_first: bool):
         (CallsQuestion(Which(), 5, "1-2-3"), wire.InvalidInput),
         (CallsQuestion(Which(since="yesterday")), wire.InvalidInput),
         (CallsQuestion(Which(until="2026-11-29T00:00:00")), wire.InvalidInput),
+        (CallsQuestion(Which(since="2026-11-30T00:00:00Z", until="2026-11-30T00:00:00Z")), wire.InvalidInput),
         (CallsQuestion(Which(key="nobody")), wire.UnknownSubject),
         (CallsQuestion(Which(workspace="nowhere")), wire.UnknownSubject),
     ],

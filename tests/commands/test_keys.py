@@ -13,19 +13,6 @@ async def test_create_shows_the_secret_on_a_line_of_its_own(client: Client):
     assert outcome.lines[1] == "It may: engine, 12.5 questions a month, 60 requests a minute."
 
 
-@pytest.mark.parametrize(
-    ("new", "notes"),
-    [
-        (wire.NewKey("a"), ()),
-        (wire.NewKey("a", ceiling_milli=1), (keys.NOT_ENFORCED,)),
-        (wire.NewKey("a", requests_per_minute=1), (keys.NOT_ENFORCED,)),
-    ],
-)
-async def test_a_limit_that_is_not_enforced_yet_is_told(client: Client, new: wire.NewKey, notes: tuple[str, ...]):
-    assert (await keys.create(client, new)).notes == notes
-    assert "does not enforce them yet" in keys.NOT_ENFORCED
-
-
 @pytest.mark.usefixtures("terminal")
 async def test_list_fits_a_terminal_with_whole_ids(client: Client):
     made = [

@@ -6,6 +6,7 @@ import pytest
 from appliance.admin.client import Client
 from appliance.admin.ledger_wire import Which
 from appliance.commands import ledger
+from appliance.store.retention import delete_old
 from tests.admin.ledgers import fill
 from tests.admin.played import Daemon
 
@@ -27,10 +28,10 @@ async def test_the_newest_calls_and_what_all_come_to(client: Client):
     assert [line.split()[2] for line in outcome.lines[-2:]] == ["n8n", "n8n"]
     assert [call["proof_id"] for call in outcome.document["calls"]] == ["prf_4", "prf_3"]
     cursor = outcome.document["next"]
-    assert outcome.notes == (f"Older ones: the same with --before {cursor}",)
+    assert outcome.notes == (f"Older ones: the same with --before {cursor}", ledger.TIMES)
     older = await ledger.show(client, Which(), 20, cursor)
     assert [call["proof_id"] for call in older.document["calls"]] == ["prf_2", "prf_1", "prf_0"]
-    assert (older.notes, older.document["next"]) == ((), None)
+    assert (older.notes, older.document["next"]) == ((ledger.TIMES,), None)
 
 
 async def test_nothing_says_so(client: Client):
@@ -61,3 +62,49 @@ async def test_an_export_of_nothing_is_its_header(client: Client):
     written = b"".join([piece async for piece in ledger.export(client, Which())])
     assert written.count(b"\r\n") == 1
     assert written.startswith(b"at,proof_id,workspace,")
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    ("which", "told"),
+    [
+        (Which(), False),
+        (Which(since="2026-11-28T00:00:00.000Z", until="2026-11-30T00:00:00.000Z"), False),
+        (Which(since="2026-11-28T12:00:00.000Z"), True),
+        (Which(until="2026-11-29T08:00:00.000Z"), True),
+    ],
+)
+async def test_a_span_that_is_no_whole_days_is_told_of_its_sums(client: Client, which: Which, told: bool):
+    assert (ledger.WHOLE_DAYS in (await ledger.show(client, which, 20, None)).notes) == told
+    assert (ledger.WHOLE_DAYS in (await ledger.show_sums(client, which, "day")).notes) == told
+
+
+async def test_sums_stay_when_rows_are_gone(client: Client, filled: Daemon):
+    await filled.parts.database.write(lambda conn: delete_old(conn, 2**60, 99))
+    outcome = await ledger.show(client, Which(), 20, None)
+    assert "calls      5" in "\n".join(outcome.lines)
+    assert "Their rows are older" in outcome.notes[0]
+
+
+@pytest.mark.usefixtures("filled")
+async def test_as_many_calls_as_anybody_wants(client: Client):
+    assert len((await ledger.show(client, Which(), 5_000, None)).document["calls"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("gpt-4o", "gpt-4o"),
+        ("=1+1", "'=1+1"),
+        (" @SUM(A1)", "' @SUM(A1)"),
+        ("＝1+1", "'＝1+1"),
+        ("\ufeff=1", "\\ufeff=1"),
+        ("\n=1", "\\n=1"),
+        ("a\x00\x1b[2Jb", "a\\x00\\x1b[2Jb"),
+        ("Zoé", "Zoé"),
+        (None, ""),
+        (-5, "-5"),
+    ],
+)
+def test_a_cell_computes_nothing_and_obeys_nobody(value: str | int | None, cell: str):
+    assert ledger._cell(value) == cell

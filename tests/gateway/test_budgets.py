@@ -39,7 +39,8 @@ async def used(gateway: Box) -> int:
 def check(answer: httpx.Response, dialect: str, status: int, kind: str, code: str) -> None:
     error = answer.json()["error"]
     assert (answer.status_code, error["type"]) == (status, kind)
-    assert answer.headers["x-should-retry"] == "false"
+    assert answer.headers.get("x-should-retry") == "false"
+    assert "retry-after" not in answer.headers
     if dialect == "openai":
         assert error["code"] == code
     elif status == 402:
@@ -73,7 +74,7 @@ async def test_an_allowance_that_is_used_up(tmp_path: Path, ollama: OllamaDouble
         status, kind = (402, "insufficient_quota") if dialect == "openai" else (429, "rate_limit_error")
         check(refused, dialect, status, kind, "insufficient_quota")
         assert len(ollama.received) == 2
-        assert "0.5 questions a month" in refused.json()["error"]["message"]
+        assert "allowance is 0.5 questions a month, and 0.5 are used." in refused.json()["error"]["message"]
         # Raised, it is good from the next call on; taken away, it limits nothing.
         await gateway.admin.set_allowance("default", 750)
         assert [(await ask(gateway, dialect, stream=stream)).status_code for _ in range(2)] == [200, status]
@@ -147,7 +148,9 @@ async def test_what_the_model_that_answered_counts_is_what_is_counted(tmp_path: 
         assert (await ask(gateway, "openai", key, model="pulse-agent")).status_code == 200
         assert await used(gateway) == 4000
         # Not enough is left for the full model, but for two answers of the fast one.
-        assert (await ask(gateway, "openai", key, model="pulse-agent")).status_code == 402
+        refused = await ask(gateway, "openai", key, model="pulse-agent")
+        assert refused.status_code == 402
+        assert "4 are used; the model that this call goes to counts 4." in refused.json()["error"]["message"]
         assert [(await ask(gateway, "openai", key)).status_code for _ in range(3)] == [200, 200, 402]
         assert await used(gateway) == 6000
 
@@ -158,6 +161,22 @@ async def test_each_answer_that_a_call_asks_for_counts(tmp_path: Path):
         assert (await ask(gateway, "openai", key, n=3)).status_code == 402
         assert (await ask(gateway, "openai", key)).status_code == 200
         assert await used(gateway) == 1000
+
+
+async def test_what_calls_that_still_run_hold_may_be_had_when_they_have_ended(gateway: Box, ollama: OllamaDouble):
+    key = await new_key(gateway, ceiling_milli=250)
+    going_on = asyncio.Event()
+    ollama.scripts.append(says(line("Hel"), going_on, done("stop")))
+    first = asyncio.ensure_future(ask(gateway, "openai", key))
+    await until(lambda: bool(ollama.received))
+    refused = await ask(gateway, "openai", key)
+    assert (refused.status_code, refused.headers["retry-after"]) == (402, "5")
+    assert "x-should-retry" not in refused.headers
+    assert "calls that still run hold" in refused.json()["error"]["message"]
+    ollama.default, healthy = refuses(500, "broken"), ollama.default
+    going_on.set()
+    assert (await first).status_code == 200
+    ollama.default = healthy
 
 
 class TestMonths:
@@ -242,6 +261,13 @@ class TestRateLimits:
         assert (await ask(gateway, "openai", key)).status_code == 402
         assert (await ask(gateway, "openai", key)).status_code == 429
         assert (await ask(gateway, "openai", key, model="debate:x")).status_code == 501
+
+    async def test_what_cannot_be_read_is_told_first_and_does_not_count(self, gateway: Box):
+        key = await new_key(gateway, requests_per_minute=1)
+        headers = {"authorization": f"Bearer {key}"}
+        for path in (*PATHS.values(), "/v1/messages/count_tokens"):
+            assert (await gateway.http.post(path, content=b"{", headers=headers)).status_code == 400
+        assert (await ask(gateway, "openai", key)).status_code == 200
 
     async def test_a_key_without_a_limit_says_nothing_of_one(self, gateway: Box):
         assert not [name for name in (await ask(gateway, "openai")).headers if "ratelimit" in name]

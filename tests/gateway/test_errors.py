@@ -115,7 +115,11 @@ def test_fields_are_called_as_the_dialect_calls_them():
 def test_every_kind_of_call_error_has_a_row():
     kinds = {kind for kind in vars(hierarchy).values() if isinstance(kind, type) and issubclass(kind, CallError)}
     rows = {row[0] for row in TABLE}
-    assert {kind.__name__ for kind in kinds} - {"CallError", "RateLimited"} == rows == {*ANTHROPIC, "KeyCeilingReached"}
+    assert (
+        {kind.__name__ for kind in kinds} - {"CallError", "RateLimited", "BudgetExceeded"}
+        == rows
+        == {*ANTHROPIC, "KeyCeilingReached"}
+    )
 
 
 def test_a_key_at_its_ceiling_has_the_code_in_the_message_of_the_anthropic_dialect():

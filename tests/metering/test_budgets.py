@@ -150,14 +150,45 @@ class TestMonths:
         back.reserve(250)
         assert ledger.asked == [(KEY, NOV), (KEY, DEC)]
 
+    async def test_a_month_in_which_a_call_is_open_is_never_forgotten(self):
+        ledger = Ledger()
+        budgets = Budgets(ledger)
+        late = await tab(budgets, 1000)
+        late.reserve(1000)
+        for month in (DEC, Month(2027, 1), Month(2027, 6)):
+            (await tab(budgets, 1000, month)).settle(0)
+        with pytest.raises(KeyCeilingReached):
+            (await tab(budgets, 1000)).check()
+        assert ledger.asked.count((KEY, NOV)) == 1
+
     async def test_months_long_gone_are_read_again(self):
         ledger = Ledger({(KEY, NOV): 1000})
         budgets = Budgets(ledger)
         for month in (NOV, DEC, Month(2027, 1), NOV):
             one = await tab(budgets, 1000, month)
+            one.settle(0)
+        one = await tab(budgets, 1000)
         assert ledger.asked == [(KEY, NOV), (KEY, DEC), (KEY, Month(2027, 1)), (KEY, NOV)]
         with pytest.raises(KeyCeilingReached):
             one.check()
+
+
+async def test_why_is_told():
+    budgets = Budgets(Ledger())
+    one = await tab(budgets, 2000)
+    with pytest.raises(
+        KeyCeilingReached, match=r"2 questions a month, and 0 are used; the model .* counts 4"
+    ) as refused:
+        one.reserve(4000)
+    assert refused.value.retry_after is None
+    one.reserve(2000)
+    with pytest.raises(KeyCeilingReached, match="calls that still run hold") as refused:
+        (await tab(budgets, 2000)).reserve(250)
+    assert refused.value.retry_after == 5
+    one.settle(2000)
+    with pytest.raises(KeyCeilingReached, match="and 2 are used") as refused:
+        (await tab(budgets, 2000)).check()
+    assert refused.value.retry_after is None
 
 
 @pytest.mark.parametrize("seed", range(10))

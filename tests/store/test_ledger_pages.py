@@ -1,12 +1,13 @@
 import random
 import sqlite3
+from collections.abc import Callable
 from itertools import combinations
 
 import pytest
 
 from appliance.store import ledger, ledger_pages
 from appliance.store.ledger import LedgerRow
-from appliance.store.ledger_pages import Cursor, Filters, export, page, page_forward
+from appliance.store.ledger_pages import Cursor, Filters, page, page_forward
 
 ROWS = 600
 
@@ -53,11 +54,13 @@ def matches(one: LedgerRow, filters: Filters) -> bool:
     return (since is None or one.at_ms >= since) and (until is None or one.at_ms < until)
 
 
-def walked(conn: sqlite3.Connection, filters: Filters, limit: int) -> list[str]:
+def walked(
+    conn: sqlite3.Connection, filters: Filters, limit: int, read: Callable[..., ledger_pages.Page] = page
+) -> list[str]:
     found: list[str] = []
     cursor: Cursor | None = None
     while True:
-        rows, cursor = page(conn, filters, limit, cursor)
+        rows, cursor = read(conn, filters, limit, cursor)
         assert len(rows) <= limit
         found += [one.proof_id for one in rows]
         if cursor is None:
@@ -79,7 +82,7 @@ def test_walking_the_pages_brings_each_row_once_whatever_is_asked_for(
             filters = Filters(**{name: ASKED[name] for name in names}, **span)  # type: ignore[arg-type]  as declared
             wanted = expected(filled, filters)
             assert walked(filled, filters, 20) == wanted
-            assert [one.proof_id for one in export(filled, filters)] == wanted[::-1]
+            assert walked(filled, filters, 20, page_forward) == wanted[::-1]
 
 
 def test_an_empty_name_takes_the_calls_that_reached_none(filled: sqlite3.Connection):
@@ -131,11 +134,3 @@ def test_no_page_sorts_or_reads_rows_to_find_its_end(filled: sqlite3.Connection)
         assert plan[0].startswith("SEARCH ledger USING COVERING INDEX" if "OFFSET" in statement else "SEARCH ledger"), (
             plan
         )
-
-
-def test_an_export_holds_no_read_open(filled: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ledger_pages, "EXPORT_ROWS", 50)
-    rows = export(filled, Filters())
-    next(rows)
-    filled.execute("DROP TABLE ledger_times")  # refused while a statement is under way
-    assert sum(1 for _ in rows) == ROWS - 1

@@ -1,3 +1,4 @@
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable
@@ -89,18 +90,18 @@ class TestRounds:
         self, database: Database, rows: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
     ):
         caplog.set_level(logging.INFO, "appliance.store.retention")
-        ages = [timedelta(days=10), timedelta(days=10, milliseconds=1)] * 20 + [timedelta(days=9)]
+        ages = [timedelta(days=10), timedelta(days=10, milliseconds=1)] * 20 + [timedelta(days=9), timedelta()]
         for number, age in enumerate(ages):
             await database.write(lambda conn, number=number, age=age: ledger.insert(conn, row(number, NOW - age)))
         clock = Clock()
         keeping = Retention(database, clock, days=10)
         keeping.start()
-        await until(lambda: len(rows()) == 21)
+        await until(lambda: len(rows()) == 22)
         assert rows() == [f"prf_{number}" for number, age in enumerate(ages) if age <= timedelta(days=10)]
         clock.now += timedelta(milliseconds=1)
         await until(lambda: len(caplog.records) == 2)
         await keeping.stop()
-        assert rows() == ["prf_40"]
+        assert rows() == ["prf_40", "prf_41"]
         deleted = "20 rows of the ledger are older than 10 days and were deleted"
         assert [one.message for one in caplog.records] == [deleted, deleted]
 
@@ -111,7 +112,9 @@ class TestRounds:
         monkeypatch: pytest.MonkeyPatch,
         caplog: pytest.LogCaptureFixture,
     ):
-        await database.write(lambda conn: ledger.insert(conn, row(0, NOW - timedelta(days=11))))
+        for number, age in enumerate((11, 0)):
+            at = NOW - timedelta(days=age)
+            await database.write(lambda conn, number=number, at=at: ledger.insert(conn, row(number, at)))
         refusals = iter([StorageUnavailable("full", advice="")])
 
         def delete(conn: sqlite3.Connection, before_ms: int, most: int) -> int:
@@ -122,10 +125,45 @@ class TestRounds:
         monkeypatch.setattr(retention, "delete_old", delete)
         keeping = Retention(database, Clock(), days=10)
         keeping.start()
-        await until(lambda: rows() == [])
+        await until(lambda: rows() == ["prf_1"])
         await keeping.stop()
         told = [one.message for one in caplog.records if one.name == "appliance.store.retention"]
         assert told == ["old rows of the ledger could not be deleted: full"]
+
+    async def test_a_clock_that_is_wrong_deletes_no_ledger(
+        self, database: Database, rows: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+    ):
+        for number, age in enumerate((100, 20, 0)):
+            at = NOW - timedelta(days=age)
+            await database.write(lambda conn, number=number, at=at: ledger.insert(conn, row(number, at)))
+        clock = Clock()
+        clock.now += timedelta(days=3 * 365)
+        keeping = Retention(database, clock, days=60)
+        keeping.start()
+        # It may have been off for a month, which makes one row too old by any account.
+        await until(lambda: len(rows()) == 2)
+        # A call that it has dated is no reason to believe it.
+        await database.write(lambda conn: ledger.insert(conn, row(9, clock.now)))
+        await asyncio.sleep(0.1)
+        await keeping.stop()
+        assert rows() == ["prf_1", "prf_2", "prf_9"]
+        assert [one.message for one in caplog.records] == [
+            "the clock is more than 30 days ahead of the newest row of the ledger: rows are kept longer than 60 days,"
+            " until a start finds both near each other"
+        ]
+
+    async def test_a_box_that_was_off_for_some_time_goes_on_deleting(
+        self, database: Database, rows: Callable[[], list[str]]
+    ):
+        for number, age in enumerate((59, 0)):
+            at = NOW - timedelta(days=age)
+            await database.write(lambda conn, number=number, at=at: ledger.insert(conn, row(number, at)))
+        clock = Clock()
+        clock.now += timedelta(days=29)
+        keeping = Retention(database, clock, days=60)
+        keeping.start()
+        await until(lambda: rows() == ["prf_1"])
+        await keeping.stop()
 
     async def test_after_the_stop_nothing_is_deleted(self, database: Database, rows: Callable[[], list[str]]):
         clock = Clock()
