@@ -234,7 +234,12 @@ def _which(command: Any, **given: Any) -> None:
     )
     command.add_argument("--until", metavar="D", type=_as(values.until), **given, help="until the end of this day, UTC")
     command.add_argument("--workspace", metavar="W", **given, help="of this workspace only")
-    command.add_argument("--key", metavar="KEY", **given, help="of this key only, by its id or its name")
+    command.add_argument(
+        "--key",
+        metavar="KEY",
+        **given,
+        help="of this key only, by its id or its name (of several that are named so, the one that works)",
+    )
     command.add_argument("--model", metavar="M", **given, help="answered by this model only")
     command.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
     command.add_argument("--task", choices=_TASKS, metavar="T", **given, help=f"of this task only: {', '.join(_TASKS)}")

@@ -11,6 +11,7 @@ from appliance.admin import changes, shapes, wire
 from appliance.admin.changes import Change
 from appliance.errors import AdminError
 from appliance.store import audit, defaults, keys, users
+from appliance.store.migrate import forget_copies
 from appliance.times import to_ms
 
 
@@ -38,4 +39,5 @@ def erase_user(conn: sqlite3.Connection, change: Change, name: str) -> wire.Eras
     for subject in (user.id, *(row.key_id for row in owned)):
         audit.forget_values(conn, subject)
     change.record(conn, "user.erase", user.id, None, None)
+    forget_copies(conn)
     return wire.ErasedUser(shapes.named(changes.find_user(conn, user.id)), len(owned))

@@ -49,7 +49,8 @@ async def erase_user(client: Client, name: str) -> Outcome:
     revoked = {0: "", 1: " Their key is revoked."}.get(erased.keys, f" Their {erased.keys} keys are revoked.")
     line = (
         f"The user is erased: what named them is gone, and {erased.user.id} stands in its place.{revoked}"
-        " Certificates and the ledger hold ids alone and stay; backups that were made before still have the name."
+        " Certificates and the ledger stay: they hold ids, and the model name that each call asked for."
+        " Backups that you made before still have the name."
     )
     return Outcome(wire.encode(erased), text.wrapped(line))
 

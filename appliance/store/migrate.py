@@ -47,14 +47,32 @@ def migrate(conn: sqlite3.Connection) -> None:
             _apply(conn, number, sql)
 
 
+def forget_copies(conn: sqlite3.Connection) -> int:
+    """Delete the copies that migrations have left beside the file; how many there were.
+
+    They hold what was erased since, and an older program that went on with one would bring it back.
+    """
+    if not (file := _file(conn)):
+        return 0
+    copies = list(Path(file).parent.glob(f"{Path(file).name}.schema-*"))
+    for copy in copies:
+        copy.unlink(missing_ok=True)
+    return len(copies)
+
+
 def _back_up(conn: sqlite3.Connection, version: int) -> None:
     """Keep the file as it was, beside it: an older program can go on with the copy."""
-    file: str = conn.execute("PRAGMA database_list").fetchone()[2]
+    file = _file(conn)
     copy, part = Path(f"{file}.schema-{version}"), Path(f"{file}.schema-{version}.new")
     part.unlink(missing_ok=True)
     conn.execute("VACUUM INTO ?", (str(part),))
     part.chmod(Path(file).stat().st_mode & 0o777)
     part.rename(copy)
+
+
+def _file(conn: sqlite3.Connection) -> str:
+    """The path of the database, "" for one in memory."""
+    return conn.execute("PRAGMA database_list").fetchone()[2]
 
 
 def _apply(conn: sqlite3.Connection, number: int, sql: str) -> None:

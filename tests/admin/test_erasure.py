@@ -67,7 +67,9 @@ async def test_no_byte_of_the_name_is_left_in_any_file(tmp_path: Path, ollama: O
         await gateway.admin.create_user(NAME)
         key = (await gateway.admin.create_key(wire.NewKey(f"of {NAME}", user=NAME, scopes=("engine",)))).secret
         assert await ask(gateway, key) == 200
-        assert holding()
+        # As an upgrade leaves it.
+        (state / "synapse.db.schema-2").write_bytes((state / "synapse.db-wal").read_bytes())
+        assert "synapse.db.schema-2" in holding()
         await gateway.admin.erase_user(NAME)
         assert holding() == []
         assert await ask(gateway, key) == 401
