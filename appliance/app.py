@@ -190,7 +190,16 @@ async def running(
         drain, auth, started = Drain(), Authenticator(database, clock, rate_limits), clock()
         max_body_bytes = settings.gateway.max_body_mb * 1024 * 1024
         room = Room(max(ROOM_BYTES, max_body_bytes))
-        desk = Desk(auth, pipeline, drain, clock, room, max_body_bytes, limit_seconds=limits.total + SLACK_SECONDS)
+        desk = Desk(
+            auth,
+            pipeline,
+            drain,
+            clock,
+            room,
+            max_body_bytes,
+            limit_seconds=limits.total + SLACK_SECONDS,
+            failed=metrics.failed,
+        )
 
         def now() -> Now:
             return Now(
@@ -243,7 +252,9 @@ async def running(
                 prices=prices,
             )
         )
-        yield App(routes.build(families, ids), api.create_app(service), pipeline, drain, registry, public_keys)
+        yield App(
+            routes.build(families, ids, metrics.failed), api.create_app(service), pipeline, drain, registry, public_keys
+        )
 
 
 async def _prepare(database: Database, sealer: Sealer, ids: Ids, now: datetime) -> tuple[Notary, bytes]:

@@ -69,6 +69,7 @@ class Desk:
     room: Room
     max_body_bytes: int
     limit_seconds: float = field(kw_only=True)
+    failed: Callable[[str], None] = field(kw_only=True)
 
 
 class Calling:
@@ -107,6 +108,7 @@ class Calling:
                     stream=asked.stream,
                     stopping=stopping,
                     limit_seconds=desk.limit_seconds,
+                    failed=desk.failed,
                 )
                 await serving.run(receive)
 

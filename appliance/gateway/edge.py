@@ -4,7 +4,7 @@ import asyncio
 import difflib
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -61,10 +61,12 @@ def speaks_anthropic(scope: Scope) -> bool:
 
 
 class Edge:
-    """Wraps the router. Whatever it raises becomes an answer in the route's own error form."""
+    """Wraps the router. Whatever it raises becomes an answer in the route's own error form, and `failed` is told of its
+    code."""
 
-    def __init__(self, router: ASGIApp, ids: Ids, paths: Sequence[str]) -> None:
+    def __init__(self, router: ASGIApp, ids: Ids, paths: Sequence[str], failed: Callable[[str], None]) -> None:
         self._router = router
+        self._failed = failed
         self._ids = ids
         self._paths = paths
 
@@ -109,6 +111,7 @@ class Edge:
     ) -> None:
         if reply.started:  # too late for a status: what was begun ends here, unfinished
             return
+        self._failed(error.code)
         answer = errors.reply(error, shape, reply.request_id)
         headers = [one for one in answer.headers if one[0] != b"connection" or scope["http_version"] == "1.1"]
         sending = Reply(reply)

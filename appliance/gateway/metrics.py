@@ -1,6 +1,7 @@
 """`GET /metrics`: counts and times for a monitoring, without a key on the machine itself (gateway.md, "Routes")."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import IPv6Address, ip_address
@@ -22,8 +23,11 @@ READ_SECONDS = 1.0
 
 _KEYS = {b"authorization", b"x-api-key"}
 
-_PROXIES = {b"forwarded", b"via", b"x-real-ip"}
-"""Headers of proxies, beside all that begin with `x-forwarded-`."""
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
+"""A name or address, and a port (RFC 9110, section 7.2)."""
+
+_ELSEWHERE = {b"forwarded", b"via", b"x-real-ip", b"origin"}
+"""Headers of proxies, beside all that begin with `x-forwarded-`, and of pages in browsers."""
 
 
 class MetricsPage:
@@ -54,9 +58,14 @@ class MetricsPage:
 
 
 def _comes_from_this_machine(scope: Scope) -> bool:
-    """Whether a request without a key comes from a loopback address, and not through a proxy that stands there."""
-    names = {name for name, _ in scope["headers"]}
-    if names & _KEYS or names & _PROXIES or any(name.startswith(b"x-forwarded-") for name in names):
+    """Whether a request without a key comes from a loopback address, not through a proxy that stands there, and not
+    from a page in a browser that was led here under another name."""
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    names = headers.keys()
+    if names & _KEYS or names & _ELSEWHERE or any(name.startswith(b"x-forwarded-") for name in names):
+        return False
+    host = _HOST.fullmatch(headers.get(b"host", b"").decode("latin-1"))
+    if host is None or not (host[1] == "localhost" or is_loopback(host[1].strip("[]"))):
         return False
     return is_loopback(scope["client"][0]) if scope.get("client") else False
 

@@ -1,5 +1,6 @@
 """The public routes, each with what answers it; nothing else of the gateway is reachable from the network."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.routing import Route, Router
@@ -30,8 +31,8 @@ class Families:
     metrics: MetricsPage
 
 
-def build(families: Families, ids: Ids) -> ASGIApp:
-    """The gateway as one ASGI application."""
+def build(families: Families, ids: Ids, failed: Callable[[str], None]) -> ASGIApp:
+    """The gateway as one ASGI application; `failed` is told the code of every error that a client is told."""
     get = ["GET"]
     routes = [
         Route(CHAT_COMPLETIONS, families.chat_completions, methods=["POST"]),
@@ -47,4 +48,4 @@ def build(families: Families, ids: Ids) -> ASGIApp:
         Route("/metrics", families.metrics.show, methods=get),
     ]
     router = Router(routes, redirect_slashes=False)
-    return Edge(router, ids, [route.path for route in routes if "{" not in route.path])
+    return Edge(router, ids, [route.path for route in routes if "{" not in route.path], failed)

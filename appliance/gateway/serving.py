@@ -6,7 +6,7 @@ byte of a whole answer, or the terminal event of a stream, leaves. A client that
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Protocol
 
@@ -58,7 +58,7 @@ class Wire(Protocol):
 
 
 class Serving:
-    """One call on the wire; use once."""
+    """One call on the wire; use once. `failed` is told the code of an error that ends it."""
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class Serving:
         stream: bool,
         stopping: asyncio.Event,
         limit_seconds: float,
+        failed: Callable[[str], None],
     ) -> None:
         self._exchange = exchange
         self._wire = wire
@@ -76,6 +77,7 @@ class Serving:
         self._encoder = wire.stream() if stream else None
         self._stopping = stopping
         self._limit_seconds = limit_seconds
+        self._failed = failed
         self._stopped: Ending | None = None
         self._certified = False
 
@@ -178,6 +180,7 @@ class Serving:
         if self._reply.ended:
             return
         ending = errors.ending(error)
+        self._failed(error.code)
         _log.warning("call %s %s: %s", self._exchange.proof_id, ending, error.code)
         if self._reply.started and self._encoder is not None:
             status, headers = 200, ()

@@ -82,6 +82,12 @@ class Metrics:
             ["dialect", "task", "tier", "provider", "node", "ending"],
             registry=registry,
         )
+        self._errors = Counter(
+            "synapse_errors",
+            "Requests that were answered with an error, or ended by one, by its code.",
+            ["code"],
+            registry=registry,
+        )
         self._tokens = Counter(
             "synapse_tokens",
             "Tokens that models have read (prompt) and written (completion).",
@@ -127,6 +133,10 @@ class Metrics:
             self._count(call, masked)
         except Exception as error:
             _log.exception("a call could not be counted: %s", type(error).__name__)
+
+    def failed(self, code: str) -> None:
+        """Count an error that a client was told; `code` is one of the gateway's own."""
+        self._errors.labels(code).inc()
 
     def stalled(self, seconds: float) -> None:
         """Count one look at how late the event loop is."""

@@ -229,12 +229,22 @@ class TestWhoMayRead:
             {"forwarded": "for=127.0.0.1"},
             {"via": "1.1 proxy"},
             {"x-real-ip": "127.0.0.1"},
+            # A page in a browser on the machine, led here by a name of its own.
+            {"origin": "http://evil.example"},
+            {"host": "evil.example:8787"},
+            {"host": "127.0.0.1.evil.example"},
+            {"host": "[::1"},
+            {"host": "a@127.0.0.1"},
         ],
     )
     async def test_behind_a_proxy_a_key_is_needed(self, gateway: Box, header: dict[str, str]):
         assert (await scrape(gateway, **header)).status_code == 401
         key = (await gateway.admin.create_key(wire.NewKey("prometheus", scopes=("metrics",)))).secret
         assert (await scrape(gateway, **header, authorization=f"Bearer {key}")).status_code == 200
+
+    @pytest.mark.parametrize("host", ["localhost:8787", "127.0.0.1", "127.0.0.9:1", "[::1]:8787"])
+    async def test_however_the_machine_calls_itself(self, gateway: Box, host: str):
+        assert (await scrape(gateway, host=host)).status_code == 200
 
     @pytest.mark.parametrize("client", [OFFICE, ("127.0.0.1", 50_000)])
     async def test_a_key_that_is_sent_is_checked(self, gateway: Box, client: tuple[str, int]):
@@ -304,6 +314,20 @@ class TestTheDatabase:
         monkeypatch.setattr(Database, "read", slow)
         samples = await found(gateway)
         assert "synapse_certificate_log_entries" not in {name for name, _ in samples}
+
+
+async def test_errors_are_counted_by_their_code(gateway: Box):
+    key = (await gateway.admin.create_key(wire.NewKey("limited", scopes=("engine",), ceiling_milli=0))).secret
+    rare = (await gateway.admin.create_key(wire.NewKey("rare", scopes=("engine",), requests_per_minute=1))).secret
+    for bearer, calls in ((key, 2), (rare, 3), ("sk_live_wrong", 4)):
+        for _ in range(calls):
+            await gateway.http.get("/v1/models", headers={"authorization": f"Bearer {bearer}"})
+    for _ in range(2):
+        headers = {"authorization": f"Bearer {key}"}
+        await gateway.http.post("/v1/chat/completions", content=gateway.body(), headers=headers)
+    samples = await found(gateway)
+    told = {"API_KEY_BUDGET_EXCEEDED": 2, "rate_limited": 2, "invalid_api_key": 4}
+    assert {code: total(samples, "synapse_errors_total", code=code) for code in told} == told
 
 
 async def test_the_loop_is_watched(gateway: Box):

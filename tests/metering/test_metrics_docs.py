@@ -30,6 +30,7 @@ def exported() -> dict[str, tuple[str, set[str]]]:
     metrics = Metrics("1")
     metrics.ended(OUTSIDE, {"EMAIL": 1}.items())
     metrics.stalled(0.1)
+    metrics.failed("overloaded")
     families = text_string_to_metric_families(metrics.text(NOW).decode())
     return {
         family.name + ("_total" if family.type == "counter" else ""): (
