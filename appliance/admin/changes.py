@@ -7,7 +7,7 @@ record without its change. An audit row never holds a key's secret.
 import difflib
 import sqlite3
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from appliance.admin import shapes, wire
@@ -78,6 +78,18 @@ def _workspace(conn: sqlite3.Connection, row: workspaces.WorkspaceRow, now: date
     month = month_of(now)
     first, last = month.days
     return shapes.workspace(row, rollups.month_milli(conn, workspace_n=row.n, first_day=first, last_day=last))
+
+
+def list_keys(conn: sqlite3.Connection, now: datetime) -> tuple[wire.Key, ...]:
+    """All of them, oldest first, with what each has used in the month of `now`."""
+    first, last = month_of(now).days
+    return tuple(
+        replace(
+            shapes.key(row, now),
+            used_milli=rollups.month_milli(conn, key_n=row.key_n, first_day=first, last_day=last),
+        )
+        for row in keys.list_all(conn)
+    )
 
 
 def list_workspaces(conn: sqlite3.Connection, now: datetime) -> tuple[wire.Workspace, ...]:

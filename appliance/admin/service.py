@@ -175,8 +175,7 @@ class Service:
 
     async def keys(self) -> wire.KeyList:
         now = self._parts.clock()
-        rows = await self._parts.database.read(keys.list_all)
-        return wire.KeyList(tuple(shapes.key(row, now) for row in rows))
+        return wire.KeyList(await self._parts.database.read(lambda conn: changes.list_keys(conn, now)))
 
     async def create_key(self, who: str, new: wire.NewKey) -> wire.CreatedKey:
         return await self._change(who, lambda conn, change: changes.create_key(conn, change, new))

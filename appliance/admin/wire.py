@@ -115,6 +115,8 @@ class UserList:
 
 @dataclass(frozen=True, slots=True)
 class Key:
+    """`used_milli`: thousandths of a question in this month so far, None where the answer is not about that."""
+
     id: str
     name: str
     user: str
@@ -127,6 +129,7 @@ class Key:
     expires: str | None
     revoked: str | None
     state: Literal["active", "expired", "revoked"]
+    used_milli: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@ import pytest
 from appliance.admin import wire
 from appliance.admin.client import Client
 from appliance.commands import keys
+from tests.admin.ledgers import fill
+from tests.admin.played import Daemon
 
 
 async def test_create_shows_the_secret_on_a_line_of_its_own(client: Client):
@@ -28,6 +30,14 @@ async def test_list_fits_a_terminal_with_whole_ids(client: Client):
     assert all(len(line) <= 80 for line in outcome.lines)
     assert outcome.lines[2].endswith("active")
     assert outcome.notes == ()
+
+
+async def test_list_says_how_much_of_a_ceiling_is_used(client: Client, listening: Daemon):
+    await fill(listening)
+    await client.create_key(wire.NewKey("limited", ceiling_milli=12_500))
+    lines = (await keys.show_all(client)).lines
+    assert "0 of 12.5 questions a month" in lines[-1]
+    assert [one["used_milli"] for one in (await keys.show_all(client)).document["keys"]] == [4250, 250, 0]
 
 
 async def test_list_hides_the_revoked_from_people_only(client: Client):
