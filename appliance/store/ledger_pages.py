@@ -93,7 +93,7 @@ def _page(conn: sqlite3.Connection, filters: Filters, limit: int, cursor: Cursor
         (one for one in fences.items() if one[1] is None),
         furthest(fences.items(), key=lambda one: one[1] or _NOWHERE),
     )
-    where = [*span, *(f"{name} IS :{name}" for name in named)]
+    where = [*span, *(f"{name} IS :{name}" if name == driver else _also(name) for name in named)]
     if end is not None:
         where.append(f"(at_ms, n) {back} (:end_ms, :end_n)")
         values |= {"end_ms": end.at_ms, "end_n": end.n}
@@ -106,6 +106,14 @@ def _page(conn: sqlite3.Connection, filters: Filters, limit: int, cursor: Cursor
     if len(found) > limit:
         end = Cursor(*found[limit - 1][:2])
     return Page(rows, end)
+
+
+def _also(name: str) -> str:
+    """The condition that another index has the row too: unlike the row itself, its neighbours there are read anyway."""
+    return (
+        f"EXISTS (SELECT 1 FROM ledger AS also INDEXED BY {_INDEXES[name]}"
+        f" WHERE also.{name} IS :{name} AND also.at_ms = ledger.at_ms AND also.n = ledger.n)"
+    )
 
 
 def _span(filters: Filters, cursor: Cursor | None, further: str) -> tuple[list[str], dict[str, int | str | None]]:
