@@ -30,8 +30,10 @@ class Notary:
         certificates.open_intent(conn, intent.id, index)
         return index
 
-    def close(self, conn: sqlite3.Connection, ended: Certificate, *, workspace_n: int) -> Signed:
-        """Certify an ended call and close its intent.
+    def close(
+        self, conn: sqlite3.Connection, ended: Certificate, *, workspace_n: int, internal: bool = False
+    ) -> Signed:
+        """Certify an ended call and close its intent. `internal`: for the administrator's eyes alone.
 
         Raises:
             sqlite3.IntegrityError: the call has a certificate already.
@@ -39,11 +41,18 @@ class Notary:
         index, signed = log.append(
             conn, self._signer, CERTIFICATE, lambda index: certificate.payload(ended, origin=self._origin, index=index)
         )
-        certificates.insert(conn, ended.intent.id, index, workspace_n)
+        certificates.insert(conn, ended.intent.id, index, workspace_n, internal=internal)
         return signed
 
     def close_recovered(
-        self, conn: sqlite3.Connection, intent: EntryRow, proof_id: str, *, workspace_n: int, completed: datetime
+        self,
+        conn: sqlite3.Connection,
+        intent: EntryRow,
+        proof_id: str,
+        *,
+        workspace_n: int,
+        completed: datetime,
+        internal: bool = False,
     ) -> Signed:
         """Certify as failed a call that an earlier process left open, from its intent alone."""
         opening = log.signed(intent).payload
@@ -53,5 +62,5 @@ class Notary:
             CERTIFICATE,
             lambda index: certificate.recovered(opening, index=index, completed=completed),
         )
-        certificates.insert(conn, proof_id, index, workspace_n)
+        certificates.insert(conn, proof_id, index, workspace_n, internal=internal)
         return signed

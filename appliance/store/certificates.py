@@ -14,15 +14,17 @@ def open_intent(conn: sqlite3.Connection, proof_id: str, log_index: int) -> None
     conn.execute("INSERT INTO open_intents (log_index, proof_id) VALUES (?, ?)", (log_index, proof_id))
 
 
-def insert(conn: sqlite3.Connection, proof_id: str, log_index: int, workspace_n: int) -> None:
-    """Record the certificate and close its intent.
+def insert(
+    conn: sqlite3.Connection, proof_id: str, log_index: int, workspace_n: int, *, internal: bool = False
+) -> None:
+    """Record the certificate and close its intent. `internal`: the workspace's keys do not see it.
 
     Raises:
         sqlite3.IntegrityError: the call has a certificate already.
     """
     conn.execute(
-        "INSERT INTO certificates (log_index, proof_id, workspace_n) VALUES (?, ?, ?)",
-        (log_index, proof_id, workspace_n),
+        "INSERT INTO certificates (log_index, proof_id, workspace_n, internal) VALUES (?, ?, ?, ?)",
+        (log_index, proof_id, workspace_n, internal),
     )
     conn.execute("DELETE FROM open_intents WHERE proof_id = ?", (proof_id,))
 
@@ -37,10 +39,10 @@ def open_intents(conn: sqlite3.Connection) -> list[EntryRow]:
 
 
 def get(conn: sqlite3.Connection, proof_id: str, workspace_n: int | None = None) -> EntryRow | None:
-    """The certificate with this id; with `workspace_n` only if it is that workspace's."""
+    """The certificate with this id; with `workspace_n` only if that workspace's keys see it."""
     row = conn.execute(
         f"SELECT {_ENTRY} FROM certificates JOIN log_entries ON log_entries.n = certificates.log_index"
-        " WHERE proof_id = ?1 AND (?2 IS NULL OR workspace_n = ?2)",
+        " WHERE proof_id = ?1 AND (?2 IS NULL OR (workspace_n = ?2 AND internal = 0))",
         (proof_id, workspace_n),
     ).fetchone()
     return EntryRow(*row) if row else None
@@ -49,11 +51,12 @@ def get(conn: sqlite3.Connection, proof_id: str, workspace_n: int | None = None)
 def page(
     conn: sqlite3.Connection, *, limit: int, before: int | None = None, workspace_n: int | None = None
 ) -> list[EntryRow]:
-    """At most `limit` certificates, newest first, whose log index is below `before`."""
+    """At most `limit` certificates, newest first, whose log index is below `before`; with `workspace_n` those that the
+    workspace's keys see."""
     rows = conn.execute(
         f"SELECT {_ENTRY} FROM certificates JOIN log_entries ON log_entries.n = certificates.log_index"
         " WHERE certificates.log_index < :before"
-        + (" AND workspace_n = :workspace" if workspace_n is not None else "")
+        + (" AND workspace_n = :workspace AND internal = 0" if workspace_n is not None else "")
         + " ORDER BY certificates.log_index DESC LIMIT :limit",
         {"before": END if before is None else before, "workspace": workspace_n, "limit": limit},
     )

@@ -40,6 +40,21 @@ def test_intent_first_then_the_certificate_that_names_it(
     assert certificates.get(conn, certificate.intent.id) is not None
 
 
+def test_what_is_internal_is_so_however_its_call_was_closed(
+    conn: sqlite3.Connection, notary: Notary, certificate: Certificate
+):
+    notary.open(conn, certificate.intent)
+    (opening,) = certificates.open_intents(conn)
+    conn.execute("SAVEPOINT opened")
+    notary.close(conn, certificate, workspace_n=1, internal=True)
+    assert certificates.get(conn, certificate.intent.id) is not None
+    assert certificates.get(conn, certificate.intent.id, 1) is None
+    conn.execute("ROLLBACK TO opened")
+    notary.close_recovered(conn, opening, certificate.intent.id, workspace_n=1, completed=NOW, internal=True)
+    assert certificates.get(conn, certificate.intent.id) is not None
+    assert certificates.get(conn, certificate.intent.id, 1) is None
+
+
 def test_a_call_is_certified_once(conn: sqlite3.Connection, notary: Notary, certificate: Certificate):
     notary.open(conn, certificate.intent)
     notary.close(conn, certificate, workspace_n=1)

@@ -49,6 +49,23 @@ def test_a_certificate_is_its_workspaces(filled: sqlite3.Connection):
     assert certificates.get(filled, "prf_9") is None
 
 
+def test_what_is_internal_only_the_administrator_sees(filled: sqlite3.Connection):
+    log_entries.insert(filled, entry(6))
+    certificates.insert(filled, "prf_6", 6, 1, internal=True)
+    assert certificates.get(filled, "prf_6") == entry(6)
+    assert certificates.get(filled, "prf_6", 1) is None
+    assert [row.n for row in certificates.page(filled, limit=2)] == [6, 5]
+    assert [row.n for row in certificates.page(filled, limit=2, workspace_n=1)] == [4, 2]
+
+
+def test_a_workspace_s_page_passes_over_no_internal_one(filled: sqlite3.Connection):
+    plan = filled.execute(
+        "EXPLAIN QUERY PLAN SELECT log_index FROM certificates WHERE log_index < 9 AND workspace_n = 1 AND internal = 0"
+        " ORDER BY log_index DESC LIMIT 2"
+    ).fetchall()
+    assert "certificates_by_workspace" in plan[0][3]
+
+
 def test_an_intent_is_open_until_its_certificate(filled: sqlite3.Connection):
     log_entries.insert(filled, entry(6))
     certificates.open_intent(filled, "prf_7", 6)

@@ -97,7 +97,8 @@ class TestFromVersion1:
         assert all(before.values())
         assert after["workspaces"] == [(3, "ws_3", "legal", 5, None)]
         assert after["users"] == [(*row, None) for row in cast("list[tuple[object, ...]]", before["users"])]
-        widened = ("workspaces", "users")
+        assert after["certificates"] == [(0, "prf_1", 3, 0)]
+        widened = ("workspaces", "users", "certificates")
         assert {table: after[table] for table in before if table not in widened} == {
             table: rows for table, rows in before.items() if table not in widened
         }
