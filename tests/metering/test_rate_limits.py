@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from appliance.errors import RateLimited
-from appliance.metering.rate_limits import WINDOW_SECONDS, RateLimits
+from appliance.metering.rate_limits import WINDOW_SECONDS, RateLimits, Window
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -69,6 +69,44 @@ def test_in_no_window_are_more_than_the_limit_and_who_waits_as_told_is_let_throu
         times.limits.admit("a", limit)
         admitted.append(times.now)
     assert len(admitted) == 300
+
+
+class TestSeveralWindows:
+    """One request that counts in more than one."""
+
+    def test_one_that_is_refused_counts_in_none(self):
+        times = Times()
+        both = [Window("key", 3), Window("route", 1)]
+        assert times.limits.admit_all(both).remaining == 0
+        for _ in range(5):
+            with pytest.raises(RateLimited, match="More than 1 requests"):
+                times.limits.admit_all(both)
+        # Of three the key has two left, whatever was refused beside it.
+        assert [times.passes("key", 3) for _ in range(3)] == [True, True, False]
+        times.now += 60
+        assert times.passes("key", 3)
+        times.now += 1
+        with pytest.raises(RateLimited):
+            times.limits.admit_all([Window("key", 1), Window("route", 1)])
+        assert times.passes("route", 1)
+
+    def test_the_tightest_is_told(self):
+        times = Times()
+        standing = times.limits.admit_all([Window("key", 90), Window("route", 30)])
+        assert (standing.limit, standing.remaining) == (30, 29)
+        standing = times.limits.admit_all([Window("key", 3), Window("route", 30)])
+        assert (standing.limit, standing.remaining) == (3, 1)
+
+    def test_who_waits_as_told_is_let_through_by_all(self):
+        times = Times()
+        assert times.passes("a", 1)
+        times.now += 20
+        assert times.passes("b", 1)
+        with pytest.raises(RateLimited) as refused:
+            times.limits.admit_all([Window("a", 1), Window("b", 1)])
+        assert refused.value.retry_after == 60
+        times.now += 60
+        times.limits.admit_all([Window("a", 1), Window("b", 1)])
 
 
 def test_each_has_a_window_of_its_own():
