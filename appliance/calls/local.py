@@ -4,12 +4,12 @@ Knows machines, contexts and what a model can do; which model it is was decided 
 answer is decided after.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from appliance.calls.asking_again import added, check_text, with_spent
 from appliance.calls.call import Call
 from appliance.calls.context import surely_too_long, was_cut, words
 from appliance.calls.estimate import measure
@@ -22,8 +22,7 @@ from appliance.cluster.scheduler import Scheduler
 from appliance.dialects.chat import DialectError, Event, Finish, TextDelta, ToolCallDelta, Usage
 from appliance.dialects.leaves import leaves
 from appliance.dialects.ollama.body import Prepared, Target, needs, offers, prepare
-from appliance.dialects.structured import check_json
-from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable, UpstreamFailed
+from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.ollama import OllamaLane
 
@@ -90,13 +89,13 @@ class LocalRun:
                     async with aclosing(self._attempt(machine, choice, again=again)) as events:
                         async for event in events:
                             forwarded = True
-                            yield _with(spent, event) if isinstance(event, Finish) else event
+                            yield with_spent(spent, event) if isinstance(event, Finish) else event
                     return
             except LocalLaneUnavailable as nobody:
                 raise failure or AttemptFailed(nobody, elsewhere=True, reached=False) from None
             except AttemptFailed as failed:
                 if failed.usage is not None:
-                    spent = _sum(spent, failed.usage)
+                    spent = added(spent, failed.usage)
                     self._course.spent(failed.usage)
                     self._course.given += forwarded
                 if forwarded or not (failed.elsewhere or (failed.again and not again)):
@@ -178,23 +177,5 @@ class LocalRun:
             self._course.context_cut = True
             return Finish("length", finish.usage, finish.choice)
         if self._chat.format is not None and finish.reason == "stop" and not called:
-            # A schema can make this slow; meanwhile other calls go on.
-            problem = await asyncio.to_thread(check_json, text, self._chat.format)
-            if problem is not None:
-                advice = "Try again, use a larger model, or ask for a simpler schema."
-                if self._chat.sampling.stop:
-                    advice = "Leave `stop` out: one of its sequences may have ended the answer in its middle."
-                error = UpstreamFailed(
-                    f"The model did not answer in the format that was asked for: its answer {problem}.", advice=advice
-                )
-                raise AttemptFailed(error, elsewhere=False, again=True, usage=finish.usage)
+            await check_text(text, self._chat.format, self._chat.sampling, finish.usage)
         return finish
-
-
-def _with(spent: Usage, finish: Finish) -> Finish:
-    """The end of an answer with what its earlier try has cost."""
-    return replace(finish, usage=_sum(spent, finish.usage))
-
-
-def _sum(first: Usage, second: Usage) -> Usage:
-    return Usage(first.prompt_tokens + second.prompt_tokens, first.completion_tokens + second.completion_tokens)
