@@ -37,6 +37,7 @@ from appliance.gateway import routes
 from appliance.gateway.auth import Authenticator
 from appliance.gateway.calling import Calling, Desk
 from appliance.gateway.chat_completions import OpenAIDoor
+from appliance.gateway.complete import NativeDoor
 from appliance.gateway.drain import Drain
 from appliance.gateway.health import Health
 from appliance.gateway.messages import AnthropicDoor, CountTokens
@@ -214,6 +215,7 @@ async def running(
             chat_completions=Calling(desk, OpenAIDoor()),
             messages=Calling(desk, AnthropicDoor()),
             count_tokens=CountTokens(auth, room, max_body_bytes),
+            complete=Calling(desk, NativeDoor()),
             models=Models(
                 auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
             ),

@@ -14,7 +14,8 @@ Ending = Literal["complete", "length", "context_cut", "refused", "cancelled", "f
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, parsed. `model` is the string as it was sent, "" if none was.
+    """One request, parsed. `model` is the string as it was sent, "" if none was. `drives` is the part of the chat that
+    decides where it goes, None where that is all of it.
 
     `body` is what was sent; it came in `received_bytes` bytes, which are fewer where it was compressed, and
     `body_sha256` is of those. `headers` are those that say how the body is to be read, by their names in small letters.
@@ -30,6 +31,7 @@ class Call:
     received: datetime
     received_bytes: int
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    drives: Chat | None = None
 
     @property
     def body_bytes(self) -> int:

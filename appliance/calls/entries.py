@@ -12,21 +12,31 @@ from appliance.dialects.anthropic import request as anthropic_request
 from appliance.dialects.anthropic import structure as anthropic_structure
 from appliance.dialects.bodies import Structure
 from appliance.dialects.chat import Chat
+from appliance.dialects.native import request as native_request
+from appliance.dialects.native import structure as native_structure
 from appliance.dialects.openai import request as openai_request
 from appliance.dialects.openai import structure as openai_structure
 
-Dialect = Literal["openai", "anthropic"]
+Dialect = Literal["openai", "anthropic", "native"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`structure` says what the strings of a body are, `chat` reads one again after it was masked (it raises
-    DialectError), and `address` is what a certificate says of an address."""
+    DialectError), and `address` is what a certificate says of an address.
+
+    `internal`: its callers see no certificates. `requests_per_minute` is what one key may ask of it, None for no limit
+    but the key's own. `asks_again`: a structured answer is checked and asked for once more whoever gives it, a provider
+    outside too.
+    """
 
     dialect: Dialect
     structure: Callable[[str], Structure]
     chat: Callable[[bytes], Chat]
     address: Callable[[Address], dict[str, str | bool]]
+    internal: bool = False
+    requests_per_minute: int | None = None
+    asks_again: bool = False
 
 
 ENTRIES: Mapping[str, Entry] = {
@@ -38,6 +48,15 @@ ENTRIES: Mapping[str, Entry] = {
         anthropic_structure.structure,
         lambda body: anthropic_request.parse(body).chat,
         narrow_certificate_fields,
+    ),
+    "/v1/ai/complete": Entry(
+        "native",
+        native_structure.structure,
+        native_request.parse_chat,
+        certificate_fields,
+        internal=True,
+        requests_per_minute=30,
+        asks_again=True,
     ),
 }
 """By the endpoint."""

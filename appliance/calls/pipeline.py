@@ -16,6 +16,7 @@ from typing import Protocol
 
 from appliance.calls import address as addresses
 from appliance.calls.address import Address
+from appliance.calls.asking_again import asking_again
 from appliance.calls.backlog import Backlog
 from appliance.calls.call import Call, Ending
 from appliance.calls.costs import Costing, Costs, costs, model_class
@@ -43,7 +44,7 @@ from appliance.metering.budgets import Account, Budget, Budgets, Tab
 from appliance.metering.metrics import Metrics
 from appliance.metering.months import month_of
 from appliance.metering.questions import Rates
-from appliance.metering.rate_limits import RateLimits, Standing
+from appliance.metering.rate_limits import RateLimits, Standing, Window
 from appliance.proofs.certificate import Gateway, Intent, Pii, Request
 from appliance.proofs.notary import Notary
 from appliance.shield.categories import RULES
@@ -97,7 +98,7 @@ class Pipeline:
 
         Raises:
             BadRequest, UnknownAgent, AddressNotSupported: the address; such a call gets no certificate.
-            RateLimited: its key has sent too many; it gets none either.
+            RateLimited: its key has sent too many, here or altogether; it gets none either.
             StorageUnavailable: the intent could not be written, or what was used cannot be read.
         """
         addresses.check_model(call.model)
@@ -109,9 +110,8 @@ class Pipeline:
                 advice="GET /v1/models lists what there is.",
                 param="model",
             )
-        caller = call.caller
-        limit = caller.requests_per_minute
-        standing = None if limit is None else self._parts.rate_limits.admit(caller.key_n, limit)
+        windows = _windows(call)
+        standing = self._parts.rate_limits.admit_all(windows) if windows else None
         shielding = self._parts.shield.now
         policy = replace(self._parts.policy(call.caller.workspace_n), shield_mode=shielding.mode)
         intent = self._intent(call, address, policy)
@@ -136,6 +136,18 @@ class Pipeline:
         )
 
 
+def _windows(call: Call) -> list[Window]:
+    """The limits of requests in a minute that the call counts for: its key's own, and that of its endpoint."""
+    caller = call.caller
+    windows: list[Window] = []
+    if caller.requests_per_minute is not None:
+        windows.append(Window(caller.key_n, caller.requests_per_minute))
+    own = ENTRIES[call.endpoint].requests_per_minute
+    if own is not None:
+        windows.append(Window((caller.key_n, call.endpoint), own))
+    return windows
+
+
 def _budgets(call: Call, policy: Policy) -> list[Budget]:
     """What the call has to fit in: its key's ceiling before its workspace's allowance, which is for the cloud alone."""
     caller = call.caller
@@ -146,7 +158,8 @@ def _budgets(call: Call, policy: Policy) -> list[Budget]:
 
 
 class Exchange:
-    """One accepted call, from its intent to its certificate. `standing` is of its key's limit, None without one."""
+    """One accepted call, from its intent to its certificate. `standing` is of the tightest limit that it counted for,
+    None without one."""
 
     def __init__(
         self,
@@ -183,6 +196,11 @@ class Exchange:
         return self._call.received
 
     @property
+    def elapsed(self) -> float:
+        """Seconds since it was accepted."""
+        return self._parts.monotonic() - self._course.started
+
+    @property
     def course(self) -> Course:
         """What has happened so far: who answers, for which task, what was masked."""
         return self._course
@@ -195,7 +213,7 @@ class Exchange:
         """
         parts = self._parts
         self._tab.check()
-        prompt = await offloaded(self._call, lambda: measure(self._call.chat))
+        prompt = await offloaded(self._call, lambda: measure(self._call.drives or self._call.chat))
         self._course.estimate = prompt.tokens
         decision = decide(self._policy, self._address, prompt, prices=parts.prices)
         outside = parts.external
@@ -234,7 +252,7 @@ class Exchange:
     def _run(self, choice: Candidate, outbound: Outbound) -> AsyncGenerator[Event, None]:
         """One choice of the decision, on its lane. Raises AttemptFailed where nobody can be asked."""
         if not choice.provider.local:
-            return ExternalRun(self._parts.external, self._call, choice, self._course, self._policy, outbound).events()
+            return self._outside(choice, outbound)
         if choice.model is None:
             nobody = LocalLaneUnavailable(
                 "No machine of this installation has a model that can answer.",
@@ -242,6 +260,13 @@ class Exchange:
             )
             raise AttemptFailed(nobody, elsewhere=True, reached=False)
         return LocalRun(self._parts.local, self._call, choice.model, self._course).events()
+
+    def _outside(self, choice: Candidate, outbound: Outbound) -> AsyncGenerator[Event, None]:
+        run = ExternalRun(self._parts.external, self._call, choice, self._course, self._policy, outbound).events
+        chat = self._call.chat
+        if chat.format is None or not ENTRIES[self._call.endpoint].asks_again:
+            return run()
+        return asking_again(run, chat.format, chat.sampling, self._course)
 
     async def close(self, ending: Ending, *, status: int | None, response_sha256: str) -> None:
         """End the call: its certificate and ledger row are durable when this returns. Only one ending counts.
@@ -303,19 +328,23 @@ class Exchange:
             status=status,
             response_sha256=response_sha256,
         )
-        elapsed = self._parts.monotonic() - course.started
         row = ledger_row(
             course,
             self._call,
             proof_id,
             ending,
-            total_seconds=elapsed,
+            total_seconds=self.elapsed,
             rates=self._parts.rates,
             costs=self._costs(),
         )
 
         def record(conn: sqlite3.Connection) -> None:
-            self._parts.notary.close(conn, evidence, workspace_n=self._call.caller.workspace_n)
+            self._parts.notary.close(
+                conn,
+                evidence,
+                workspace_n=self._call.caller.workspace_n,
+                internal=ENTRIES[self._call.endpoint].internal,
+            )
             _account(conn, row)
 
         return record, row

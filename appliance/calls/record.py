@@ -72,6 +72,10 @@ class Course:
         return self.decision.task if self.decision else ""
 
     @property
+    def tier(self) -> str:
+        return self.decision.tier if self.decision else ""
+
+    @property
     def pii_masked(self) -> int:
         """Distinct values that were masked."""
         return self.pii.count if self.pii else 0

@@ -26,14 +26,22 @@ def close_open_calls(conn: sqlite3.Connection, notary: Notary, now: datetime) ->
             raise StateError(
                 "The log names a key that the database does not have.", advice="Restore the newest backup."
             )
-        notary.close_recovered(conn, intent, payload["id"], workspace_n=caller.workspace_n, completed=now)
+        entry = ENTRIES[payload["request"]["endpoint"]]
+        notary.close_recovered(
+            conn,
+            intent,
+            payload["id"],
+            workspace_n=caller.workspace_n,
+            completed=now,
+            internal=entry.internal,
+        )
         row = LedgerRow(
             at_ms=to_ms(parse_rfc3339(payload["time"]["received"])),
             proof_id=payload["id"],
             workspace_n=caller.workspace_n,
             key_n=caller.key_n,
             user_n=caller.user_n,
-            dialect=ENTRIES[payload["request"]["endpoint"]].dialect,
+            dialect=entry.dialect,
             address=payload["request"]["model"],
             ending="failed",
             total_ms=0,

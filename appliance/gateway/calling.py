@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from appliance.calls.call import Call
 from appliance.calls.pipeline import Exchange, Pipeline
 from appliance.dialects.chat import Chat, DialectError
-from appliance.errors import BadRequest
+from appliance.errors import BadRequest, ReadOnlyKey
 from appliance.gateway.asgi import Reply, read_body
 from appliance.gateway.auth import Authenticator
 from appliance.gateway.drain import Drain
@@ -33,12 +33,15 @@ MANY_PATTERNS = 10
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a body says. `wire` writes the answer; it is given the exchange, which has not begun yet, and the request's
-    id."""
+    id. `drives` is the part of the chat that decides where it goes, None where that is all of it; `writes`: something
+    is to be stored, which a key that only reads may not."""
 
     model: str
     chat: Chat
     stream: bool
     wire: Callable[[Exchange, str], Wire]
+    drives: Chat | None = None
+    writes: bool = False
 
 
 class Door(Protocol):
@@ -86,6 +89,11 @@ class Calling:
         with desk.room.place() as place:
             body = await read_body(scope, receive, desk.max_body_bytes, place)
             asked = await parsed(self._door.parse, body.content)
+            if asked.writes and caller.read_only:
+                raise ReadOnlyKey(
+                    "This key only reads, and the call would store what it extracts.",
+                    advice="Send `persist: false`, or ask the administrator for a key that writes.",
+                )
             call = Call(
                 caller=caller,
                 endpoint=self._door.endpoint,
@@ -97,6 +105,7 @@ class Calling:
                 received=received,
                 received_bytes=body.size,
                 headers=self._door.headers(scope),
+                drives=asked.drives,
             )
             with desk.drain.call() as stopping:
                 exchange = await desk.pipeline.open(call)

@@ -81,6 +81,17 @@ _ANTHROPIC_TYPES = {
 _ANTHROPIC_STATUS = {"overloaded": 529, "insufficient_quota": 429}
 """Where this dialect has a status of its own."""
 
+_NATIVE_STATUS = {"upstream_error": 500, "upstream_timeout": 500}
+
+_NATIVE_WITHOUT_CODE = frozenset({
+    "invalid_api_key", "invalid_request_error", "context_length_exceeded", "insufficient_quota", "upstream_error",
+    "upstream_timeout", "internal_error",
+})  # fmt: skip
+"""What its status tells alone (completions.md, "Errors")."""
+
+_MODEL_FAILED = "AI completion failed"
+"""All that the native form says of a model that gave no answer (completions.md, "Responses")."""
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
@@ -125,8 +136,8 @@ def reply(error: CallError, shape: Shape, request_id: str) -> ErrorReply:
 
 
 def _status(error: CallError, shape: Shape) -> int:
-    status = STATUS[error.code]
-    return _ANTHROPIC_STATUS.get(error.code, status) if shape == "anthropic" else status
+    own = {"anthropic": _ANTHROPIC_STATUS, "native": _NATIVE_STATUS}.get(shape, {})
+    return own.get(error.code, STATUS[error.code])
 
 
 def _retry_after(error: CallError) -> int:
@@ -139,7 +150,10 @@ def _retry_after(error: CallError) -> int:
 def body(error: CallError, shape: Shape, request_id: str) -> bytes:
     """The error object of the dialect, for a whole answer or an event of a stream."""
     if shape == "native":
-        return orjson.dumps({"error": str(error), "code": error.code})
+        said = _MODEL_FAILED if error.code in _NATIVE_STATUS else str(error)
+        return orjson.dumps(
+            {"error": said} if error.code in _NATIVE_WITHOUT_CODE else {"error": said, "code": error.code}
+        )
     if shape == "anthropic":
         return _anthropic(error, request_id)
     status = STATUS[error.code]

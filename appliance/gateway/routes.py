@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 
 from appliance.gateway.calling import Calling
 from appliance.gateway.chat_completions import ENDPOINT as CHAT_COMPLETIONS
+from appliance.gateway.complete import ENDPOINT as COMPLETE
 from appliance.gateway.edge import Edge
 from appliance.gateway.health import Health
 from appliance.gateway.messages import COUNTING, CountTokens
@@ -25,6 +26,7 @@ class Families:
     chat_completions: Calling
     messages: Calling
     count_tokens: CountTokens
+    complete: Calling
     models: Models
     proofs: Proofs
     health: Health
@@ -38,6 +40,7 @@ def build(families: Families, ids: Ids, failed: Callable[[str], None]) -> ASGIAp
         Route(CHAT_COMPLETIONS, families.chat_completions, methods=["POST"]),
         Route(MESSAGES, families.messages, methods=["POST"]),
         Route(COUNTING, families.count_tokens, methods=["POST"]),
+        Route(COMPLETE, families.complete, methods=["POST"]),
         Route("/v1/models", families.models.list, methods=get),
         Route("/v1/models/{id:path}", families.models.one, methods=get),
         Route("/v1/proofs", families.proofs.list, methods=get),

@@ -209,7 +209,8 @@ class Serving:
             self._exchange.close_later(ending, status=status, response_sha256=sha256)
 
     def _headers(self, *, whole: bool) -> Iterable[Header]:
-        yield b"x-pulse-proof", self._exchange.proof_id.encode()
+        if self._wire.shape != "native":  # its callers see no certificates
+            yield b"x-pulse-proof", self._exchange.proof_id.encode()
         if self._exchange.standing is not None:
             yield from rate_headers(self._exchange.standing, anthropic=self._wire.shape == "anthropic")
         if whole:

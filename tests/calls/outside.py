@@ -80,7 +80,9 @@ def spellings(value: str) -> set[bytes]:
 
 
 def answer_text(answer: httpx.Response) -> str:
-    """The text of an answer in either dialect, whole or streamed, and of the arguments of its calls."""
+    """The text of an answer in any dialect, whole or streamed, and of the arguments of its calls."""
+    if answer.request.url.path.endswith("/complete"):
+        return answer.json()["content"]
     anthropic = answer.request.url.path.endswith("/messages")
     if not answer.headers["content-type"].startswith("text/event-stream"):
         return _message_text(answer.json()) if anthropic else _completion_text(answer.json())

@@ -20,6 +20,7 @@ from tests.upstreams.ollama import OllamaDouble
         ("/v1/models/x", "openai"),
         ("/nothing", "openai"),
         ("/v1/proofs/prf_x", "native"),
+        ("/v1/ai/complete", "native"),
         ("/healthz", "native"),
         ("/v1/messages", "anthropic"),
         ("/v1/messages/batches", "anthropic"),

@@ -218,7 +218,7 @@ class TestWhoMayRead:
     async def test_without_a_key_the_machine_itself_and_nobody_else(self, gateway: Box):
         assert (await scrape(gateway)).status_code == 200
         refused = await office(gateway)
-        assert (refused.status_code, refused.json()["code"]) == (401, "invalid_api_key")
+        assert refused.status_code == 401
         assert refused.json()["error"].startswith("No API key was sent.")
 
     @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ class TestWhoMayRead:
             {"authorization": "Basic eA=="},
         ):
             refused = await office(gateway, client, **headers)
-            assert (refused.status_code, refused.json()["code"]) == (401, "invalid_api_key")
+            assert (refused.status_code, refused.json().keys()) == (401, {"error"})
         key = (await gateway.admin.create_key(wire.NewKey("prometheus", scopes=("metrics",)))).secret
         for headers in ({"authorization": f"Bearer {key}"}, {"x-api-key": key}):
             assert (await office(gateway, client, **headers)).status_code == 200

@@ -17,6 +17,7 @@ async def test_nothing_is_public_but_what_the_contract_names(gateway: Box):
         "/v1/chat/completions",
         "/v1/messages",
         "/v1/messages/count_tokens",
+        "/v1/ai/complete",
         "/v1/models",
         "/v1/models/{id:path}",
         "/v1/proofs",
