@@ -35,6 +35,9 @@ BATCH = 256
 BUSY_TIMEOUT_MS = 2_000
 """How long a statement waits for another process (a backup, an administrator's shell) to let go of the file."""
 
+CHECKPOINT_MS = 100
+"""The same for readers that are still at the log when it is to be emptied: writes wait meanwhile."""
+
 
 class _Thread(aiosqlite.Connection):
     """An aiosqlite connection that can run a whole function on its thread instead of one statement."""
@@ -137,10 +140,10 @@ class Database:
         finally:
             self._idle.put_nowait(reader)
 
-    async def checkpoint(self) -> None:
-        """Write the log into the file and empty it, so that nothing of what was overwritten stays in either. While a
-        reader is at it, this is put off to a later checkpoint."""
-        await self._writer.run(lambda conn: conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+    async def checkpoint(self) -> bool:
+        """Write the log into the file and empty it, so that nothing of what was overwritten stays in either. Whether it
+        is empty: it stays as it is where a reader is at it for longer than CHECKPOINT_MS. Raises sqlite3.Error."""
+        return await self._writer.run(_checkpoint)
 
     async def close(self) -> None:
         """Write what is waiting, then close every connection."""
@@ -222,6 +225,14 @@ def _savepoint(conn: sqlite3.Connection, job: Job[Any]) -> Any:
 def is_storages(error: Exception) -> bool:
     """Whether the file is at fault, not the job: SQLite tells a damaged file by the base class itself."""
     return isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError
+
+
+def _checkpoint(conn: sqlite3.Connection) -> bool:
+    conn.execute(f"PRAGMA busy_timeout = {CHECKPOINT_MS}")
+    try:
+        return conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    finally:
+        conn.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
 
 
 def _unavailable(error: Exception) -> StorageUnavailable:

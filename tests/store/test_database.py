@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import StateError, StorageUnavailable
-from appliance.store.database import Database
+from appliance.store.database import BUSY_TIMEOUT_MS, Database
 from tests.waiting import until
 
 
@@ -214,7 +214,24 @@ async def test_a_checkpoint_empties_the_log_into_the_file(tmp_path: Path):
     await database.write(_insert("checked"))
     log = tmp_path / "synapse.db-wal"
     assert b"checked" in log.read_bytes()
-    await database.checkpoint()
+    assert await database.checkpoint()
     assert log.read_bytes() == b""
     assert b"checked" in (tmp_path / "synapse.db").read_bytes()
+    await database.close()
+
+
+async def test_a_checkpoint_waits_a_moment_for_a_reader_and_no_longer(tmp_path: Path):
+    database = await Database.open(tmp_path / "synapse.db")
+    reader = sqlite3.connect(tmp_path / "synapse.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert _names(reader) == []
+    await database.write(_insert("checked"))
+    async with asyncio.timeout(BUSY_TIMEOUT_MS / 1000):
+        assert not await database.checkpoint()
+    assert b"checked" in (tmp_path / "synapse.db-wal").read_bytes()
+    # What waits for a lock afterwards waits as long as before.
+    assert await database.write(lambda conn: conn.execute("PRAGMA busy_timeout").fetchone()[0]) == BUSY_TIMEOUT_MS
+    reader.execute("COMMIT")
+    reader.close()
+    assert await database.checkpoint()
     await database.close()
