@@ -39,6 +39,7 @@ from appliance.gateway.calling import Calling, Desk
 from appliance.gateway.chat_completions import OpenAIDoor
 from appliance.gateway.complete import NativeDoor
 from appliance.gateway.drain import Drain
+from appliance.gateway.extracted_data import ExtractedData
 from appliance.gateway.health import Health
 from appliance.gateway.messages import AnthropicDoor, CountTokens
 from appliance.gateway.metrics import MetricsPage
@@ -66,6 +67,7 @@ from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.retention import Retention
 from appliance.store.sealing import Sealer
+from appliance.store.wiping import Wiper
 from appliance.tasks import Tasks
 from appliance.times import utc_now
 
@@ -107,6 +109,9 @@ async def running(
         retention = Retention(database, clock, days=settings.retention.ledger_days)
         retention.start()
         stack.push_async_callback(retention.stop)
+        wiper = Wiper(database)
+        wiper.start()
+        stack.push_async_callback(wiper.stop)
 
         session = await stack.enter_async_context(open_session())
         outside = await stack.enter_async_context(external_connections.open_session())
@@ -220,6 +225,7 @@ async def running(
                 auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
             ),
             proofs=Proofs(auth, database),
+            extracted_data=ExtractedData(auth, database, wiper),
             health=Health(database, drain, lambda: _problem(policy(), registry.snapshot())),
             metrics=MetricsPage(auth, database, metrics, now),
         )
@@ -240,6 +246,7 @@ async def running(
         service = Service(
             AdminParts(
                 database=database,
+                wiper=wiper,
                 clock=clock,
                 ids=ids,
                 proofs=ProofView(database),

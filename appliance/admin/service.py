@@ -31,6 +31,7 @@ from appliance.store import keys, live_settings, providers, users
 from appliance.store.database import Database
 from appliance.store.providers import OpenProvider
 from appliance.store.sealing import Sealer
+from appliance.store.wiping import Wiper
 from appliance.store.workspaces import WorkspaceRow
 from appliance.times import rfc3339
 
@@ -124,6 +125,7 @@ class Parts:
     workspace's row number."""
 
     database: Database
+    wiper: Wiper
     clock: Clock
     ids: Ids
     proofs: Proofs
@@ -202,7 +204,7 @@ class Service:
 
     async def erase_user(self, who: str, name: str) -> wire.ErasedUser:
         erased = await self._change(who, lambda conn, change: erasure.erase_user(conn, change, name))
-        await self._parts.database.checkpoint()
+        await self._parts.wiper.now()
         return erased
 
     async def models(self) -> wire.ModelList:

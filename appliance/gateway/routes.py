@@ -10,6 +10,8 @@ from appliance.gateway.calling import Calling
 from appliance.gateway.chat_completions import ENDPOINT as CHAT_COMPLETIONS
 from appliance.gateway.complete import ENDPOINT as COMPLETE
 from appliance.gateway.edge import Edge
+from appliance.gateway.extracted_data import PATH as EXTRACTED_DATA
+from appliance.gateway.extracted_data import ExtractedData
 from appliance.gateway.health import Health
 from appliance.gateway.messages import COUNTING, CountTokens
 from appliance.gateway.messages import ENDPOINT as MESSAGES
@@ -29,13 +31,14 @@ class Families:
     complete: Calling
     models: Models
     proofs: Proofs
+    extracted_data: ExtractedData
     health: Health
     metrics: MetricsPage
 
 
 def build(families: Families, ids: Ids, failed: Callable[[str], None]) -> ASGIApp:
     """The gateway as one ASGI application; `failed` is told the code of every error that a client is told."""
-    get = ["GET"]
+    get, get_and_delete = ["GET"], ["GET", "DELETE"]
     routes = [
         Route(CHAT_COMPLETIONS, families.chat_completions, methods=["POST"]),
         Route(MESSAGES, families.messages, methods=["POST"]),
@@ -45,6 +48,8 @@ def build(families: Families, ids: Ids, failed: Callable[[str], None]) -> ASGIAp
         Route("/v1/models/{id:path}", families.models.one, methods=get),
         Route("/v1/proofs", families.proofs.list, methods=get),
         Route("/v1/proofs/{id}", families.proofs.one, methods=get),
+        Route(EXTRACTED_DATA, families.extracted_data.many, methods=get_and_delete),
+        Route(f"{EXTRACTED_DATA}/{{id}}", families.extracted_data.one, methods=get_and_delete),
         Route("/.well-known/synapse/keys.json", families.proofs.keys, methods=get),
         Route("/healthz", families.health.live, methods=get),
         Route("/readyz", families.health.ready, methods=get),

@@ -25,6 +25,7 @@ from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.providers import OpenProvider
 from appliance.store.sealing import Sealer
+from appliance.store.wiping import Wiper
 
 NOW = datetime(2026, 11, 29, 18, 57, 3, 120_000, tzinfo=UTC)
 
@@ -170,6 +171,7 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
 
     parts = Parts(
         database=database,
+        wiper=Wiper(database),
         clock=lambda: daemon.now,
         ids=ids,
         proofs=proofs,

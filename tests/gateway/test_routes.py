@@ -22,6 +22,8 @@ async def test_nothing_is_public_but_what_the_contract_names(gateway: Box):
         "/v1/models/{id:path}",
         "/v1/proofs",
         "/v1/proofs/{id}",
+        "/v1/ai/extracted-data",
+        "/v1/ai/extracted-data/{id}",
         "/.well-known/synapse/keys.json",
         "/healthz",
         "/readyz",
