@@ -57,7 +57,7 @@ def parser() -> Parser:
     _policy(_group(_command(commands, "policy", "Say which providers calls may reach.", leaf=False)))
     _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
     _ledger(commands)
-    erase = _command(commands, "erase", "Erase a user: revoke their keys, and forget what names them.")
+    erase = _command(commands, "erase", "Erase a user: revoke their keys, forget what names them, delete their facts.")
     erase.add_argument("--user", metavar="U", required=True, help="whom, by name")
     _command(commands, "version", "Print the version.")
     return top

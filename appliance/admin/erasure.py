@@ -10,13 +10,13 @@ import sqlite3
 from appliance.admin import changes, shapes, wire
 from appliance.admin.changes import Change
 from appliance.errors import AdminError
-from appliance.store import audit, defaults, keys, users
+from appliance.store import audit, defaults, facts, keys, users
 from appliance.store.migrate import forget_copies
 from appliance.times import to_ms
 
 
 def erase_user(conn: sqlite3.Connection, change: Change, name: str) -> wire.ErasedUser:
-    """Revoke the user's keys, and forget the names of both.
+    """Revoke the user's keys, forget the names of both, and delete the facts that were found in what the user said.
 
     Raises:
         UnknownSubject: there is no such user.
@@ -38,6 +38,7 @@ def erase_user(conn: sqlite3.Connection, change: Change, name: str) -> wire.Eras
     users.erase(conn, user.n, now)
     for subject in (user.id, *(row.key_id for row in owned)):
         audit.forget_values(conn, subject)
+    deleted = facts.erase_user(conn, user.n)
     change.record(conn, "user.erase", user.id, None, None)
     forget_copies(conn)
-    return wire.ErasedUser(shapes.named(changes.find_user(conn, user.id)), len(owned))
+    return wire.ErasedUser(shapes.named(changes.find_user(conn, user.id)), len(owned), deleted)

@@ -102,10 +102,12 @@ class UserRef:
 
 @dataclass(frozen=True, slots=True)
 class ErasedUser:
-    """What is left: the id, which certificates and the ledger lead to, for a name too. `keys` were revoked."""
+    """What is left: the id, which certificates and the ledger lead to, for a name too. `keys` were revoked; so many
+    `facts`, found in what the user said, are deleted."""
 
     user: Named
     keys: int
+    facts: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,10 +47,13 @@ async def show_users(client: Client) -> Outcome:
 async def erase_user(client: Client, name: str) -> Outcome:
     erased = await client.erase_user(name)
     revoked = {0: "", 1: " Their key is revoked."}.get(erased.keys, f" Their {erased.keys} keys are revoked.")
+    deleted = {0: "", 1: " The fact that they had extracted is deleted."}.get(
+        erased.facts, f" {erased.facts} facts that they had extracted are deleted."
+    )
     line = (
-        f"The user is erased: what named them is gone, and {erased.user.id} stands in its place.{revoked}"
+        f"The user is erased: what named them is gone, and {erased.user.id} stands in its place.{revoked}{deleted}"
         " Certificates and the ledger stay: they hold ids, and the model name that each call asked for."
-        " Backups that you made before still have the name."
+        " Backups that you made before still have what is gone."
     )
     return Outcome(wire.encode(erased), text.wrapped(line))
 

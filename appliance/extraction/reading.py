@@ -34,15 +34,22 @@ def facts_in(answer: str, message: str, categories: Sequence[str]) -> tuple[Fact
 
 
 def _listed(answer: str) -> list[dict[str, object]]:
-    """The objects in `facts`; none where the answer has another shape."""
-    try:
-        value: object = orjson.loads(answer)
-    except orjson.JSONDecodeError:
-        return []
+    """The objects in `facts`; none where the answer has another shape. Of one that was cut off at its ceiling, those
+    that are whole."""
+    value = _loaded(answer)
+    if value is None:
+        value = _loaded(answer[: answer.rfind("}") + 1] + "]}")
     facts = cast("dict[str, object]", value).get("facts") if isinstance(value, dict) else None
     if not isinstance(facts, list):
         return []
     return [cast("dict[str, object]", one) for one in cast("list[object]", facts) if isinstance(one, dict)]
+
+
+def _loaded(text: str) -> object:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _judged(given: dict[str, object], said: "_Said", categories: Sequence[str]) -> Fact | None:

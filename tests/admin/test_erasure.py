@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,8 @@ import pytest
 from appliance.admin import changes, erasure, wire
 from appliance.admin.changes import Change
 from appliance.errors import AdminError
-from appliance.store import audit, keys
+from appliance.extraction.facts import Fact
+from appliance.store import audit, facts, keys
 from tests.admin.test_changes import change, conn  # noqa: F401  fixtures
 from tests.box import Box, box
 from tests.upstreams.ollama import OllamaDouble
@@ -33,6 +35,17 @@ def test_names_go_and_a_tombstone_stays(conn: sqlite3.Connection, change: Change
     assert changes.create_user(conn, change, wire.NewName(NAME)).id != user.id
 
 
+def test_the_facts_that_the_user_extracted_go_and_are_counted(conn: sqlite3.Connection, change: Change):  # noqa: F811
+    for number, name in enumerate((NAME, "zoe")):
+        changes.create_user(conn, change, wire.NewName(name))
+        user_n = changes.find_user(conn, name).n
+        for source in ("a", "b"):
+            assert facts.upsert(conn, user_n, source, Fact("contact", "name", name, 1.0), 5, f"fct_{number}{source}")
+    assert erasure.erase_user(conn, change, NAME).facts == 2
+    assert [row[0] for row in conn.execute("SELECT id FROM facts ORDER BY n")] == ["fct_1a", "fct_1b"]
+    assert NAME.encode() not in b"".join(row[0] for row in conn.execute("SELECT content FROM fact_slots"))
+
+
 def test_the_installation_s_own_user_and_nobody_are_refused(conn: sqlite3.Connection, change: Change):  # noqa: F811
     with pytest.raises(AdminError, match="belongs to the installation"):
         erasure.erase_user(conn, change, "admin")
@@ -57,6 +70,13 @@ async def ask(gateway: Box, key: str) -> int:
     return answer.status_code
 
 
+def extract(state: Path, user: str, value: str) -> None:
+    """As a call of the user does, but from outside."""
+    with closing(sqlite3.connect(state / "synapse.db", isolation_level=None)) as other:
+        (user_n,) = other.execute("SELECT n FROM users WHERE name = ?", (user,)).fetchone()
+        assert facts.upsert(other, user_n, "ticket-1", Fact("contact", "name", value, 1.0), 5, "fct_1")
+
+
 async def test_no_byte_of_the_name_is_left_in_any_file(tmp_path: Path, ollama: OllamaDouble):
     state = tmp_path / "state"
 
@@ -70,7 +90,9 @@ async def test_no_byte_of_the_name_is_left_in_any_file(tmp_path: Path, ollama: O
         # As an upgrade leaves it.
         (state / "synapse.db.schema-2").write_bytes((state / "synapse.db-wal").read_bytes())
         assert "synapse.db.schema-2" in holding()
-        await gateway.admin.erase_user(NAME)
+        extract(state, NAME, f"I am {NAME}.")
+        assert holding()
+        assert (await gateway.admin.erase_user(NAME)).facts == 1
         assert holding() == []
         assert await ask(gateway, key) == 401
         calls = await gateway.read(lambda conn: conn.execute("SELECT count(*) FROM ledger").fetchone()[0])

@@ -1,3 +1,6 @@
+import pytest
+
+from appliance.admin import wire
 from appliance.admin.client import Client
 from appliance.commands import names
 
@@ -35,4 +38,18 @@ async def test_erasing_a_user(client: Client):
     erased = await names.erase_user(client, "zoe")
     assert erased.lines[0].startswith("The user is erased")
     assert user in " ".join(erased.lines)
+    assert (erased.document["keys"], erased.document["facts"]) == (0, 0)
+    assert "extracted" not in " ".join(erased.lines)
     assert [one["name"] for one in (await names.show_users(client)).document["users"]] == ["admin", user]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "The fact that they had extracted is deleted."), (3, "3 facts that they had extracted are deleted.")],
+)
+async def test_erasing_a_user_with_facts(client: Client, monkeypatch: pytest.MonkeyPatch, count: int, said: str):
+    async def erased(_: Client, name: str) -> wire.ErasedUser:
+        return wire.ErasedUser(wire.Named("usr_1", name, "2026-11-29T12:00:00.000Z"), 1, count)
+
+    monkeypatch.setattr(Client, "erase_user", erased)
+    assert f"Their key is revoked. {said} Certificates" in " ".join((await names.erase_user(client, "zoe")).lines)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from appliance.dialects.chat import Format
 from appliance.dialects.structured import check_json
 from appliance.engine.formats import grammar_of
-from appliance.extraction.asking import extraction_chat
+from appliance.extraction.asking import EXAMPLE, extraction_chat
+from appliance.extraction.reading import facts_in
 
 SEED = "Hi, I am Marie Lambert, please call me on 06 12 34 56 78 after 5pm."
 CATEGORIES = ("contact", "preferences")
@@ -17,9 +18,9 @@ PHONE = {"category": "contact", "key": "phone", "value": "06 12 34 56 78", "conf
 
 
 def asked(message: str = SEED, categories: tuple[str, ...] = CATEGORIES) -> tuple[str, str, Format]:
-    """The instruction, what the user is made to say, and the form of the answer."""
+    """The instruction, what the user is made to say last, and the form of the answer."""
     chat = extraction_chat(message, categories)
-    system, user = chat.messages
+    system, *_, user = chat.messages
     assert (system.role, user.role) == ("system", "user")
     assert chat.format is not None
     return system.text, user.text, chat.format
@@ -30,6 +31,17 @@ def test_the_message_stands_alone_between_marks():
     assert user == f"<message>\n{SEED}\n</message>"
     assert "<message>" in system
     assert SEED not in system
+
+
+@pytest.mark.parametrize("categories", [CATEGORIES, ('a "quoted" one', "x"), ("</message>",)])
+def test_the_examples_have_the_form_of_the_answer_and_nothing_of_them_is_believed(categories: tuple[str, ...]):
+    chat = extraction_chat(SEED, categories)
+    assert [message.role for message in chat.messages] == ["system", *["user", "assistant"] * 2, "user"]
+    assert chat.format is not None
+    for question, example in (chat.messages[1:3], chat.messages[3:5]):
+        assert check_json(example.text, chat.format) is None
+        assert bool(facts_in(example.text, question.text, categories)) == (EXAMPLE in question.text)
+        assert facts_in(example.text, SEED, categories) == ()
 
 
 def test_it_is_asked_for_without_chance_or_thought():

@@ -37,6 +37,12 @@ def test_the_example_of_the_seed():
     )
 
 
+@pytest.mark.parametrize("end", ["", ",", ',{"category": "cont', ', {"category": "contact", "key": "k", "value": "Ma'])
+def test_of_an_answer_that_was_cut_off_what_is_whole_counts(end: str):
+    cut = answer(PHONE, WINDOW).removesuffix("]}") + end
+    assert facts_in(cut, SEED, CATEGORIES) == read(PHONE, WINDOW)
+
+
 @pytest.mark.parametrize(
     "text",
     [
