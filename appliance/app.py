@@ -110,7 +110,7 @@ async def running(
         retention.start()
         stack.push_async_callback(retention.stop)
         wiper = Wiper(database)
-        wiper.start()
+        await wiper.start()
         stack.push_async_callback(wiper.stop)
 
         session = await stack.enter_async_context(open_session())

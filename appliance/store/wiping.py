@@ -21,15 +21,17 @@ is to be gone a minute after its deletion."""
 
 
 class Wiper:
-    """Runs from `start` to `stop`. It begins with a checkpoint: an earlier process may have died before its own."""
+    """Runs from `start` to `stop`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._due = asyncio.Event()
+        self._failing = False
         self._tasks = Tasks()
 
-    def start(self) -> None:
-        self._due.set()
+    async def start(self) -> None:
+        """Begin by emptying the log: an earlier process may have died before it did."""
+        await self.now()
         self._tasks.spawn("wiping", self._run())
 
     async def stop(self) -> None:
@@ -57,7 +59,11 @@ class Wiper:
 
     async def _emptied(self) -> bool:
         try:
-            return await self._database.checkpoint()
+            emptied = await self._database.checkpoint()
         except sqlite3.Error as error:
-            _log.warning("what was deleted is still in the log of the database: %s", error)
+            if not self._failing:
+                _log.error("what was deleted stays in the log of the database, which cannot be emptied: %s", error)
+            self._failing = True
             return False
+        self._failing = False
+        return emptied
