@@ -4,9 +4,8 @@ The message is data: it stands alone between marks that do not occur in it, and 
 like any other. What the model makes of that all the same is judged in `reading`.
 """
 
+import json
 from collections.abc import Sequence
-
-import orjson
 
 from appliance.dialects.chat import Chat, Format, Message, Role, Sampling, Text
 from appliance.extraction.facts import MAX_FACTS
@@ -38,25 +37,30 @@ def extraction_chat(message: str, categories: Sequence[str]) -> Chat:
     """The call that asks for the facts of these categories (one at least) in a user's message.
 
     Two examples come before it, one with a fact and one with none: without them the smallest models do not find the
-    form, and fill the answer to its ceiling. A model that can think shall not: what is asked for is to copy, and is part
-    of another call's time.
+    form, and fill the answer to its ceiling. A model that can think shall not: what is asked for is to copy, and is
+    part of another call's time.
     """
     mark = _mark(message, *categories)
-    instruction = _INSTRUCTION.format(mark=mark, categories=orjson.dumps(list(categories)).decode())
+    instruction = _INSTRUCTION.format(mark=mark, categories=_json(list(categories)))
     example = {"category": categories[0], "key": "floor", "value": EXAMPLE, "confidence": 0.9}
     return Chat(
         messages=(
             _said("system", instruction),
             _said("user", _marked(mark, f'The {categories[0]} is "{EXAMPLE}".')),
-            _said("assistant", orjson.dumps({"facts": [example]}).decode()),
+            _said("assistant", _json({"facts": [example]})),
             _said("user", _marked(mark, "Good morning, how is the weather?")),
-            _said("assistant", orjson.dumps({"facts": []}).decode()),
+            _said("assistant", _json({"facts": []})),
             _said("user", _marked(mark, message)),
         ),
         sampling=Sampling(temperature=0.0, max_tokens=MAX_TOKENS),
         format=Format(_schema(categories)),
         effort="none",
     )
+
+
+def _json(value: object) -> str:
+    """With spaces, as the models have mostly read it."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _said(role: Role, text: str) -> Message:

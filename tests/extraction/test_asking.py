@@ -1,5 +1,7 @@
 """Source: completions.md, "Automatic extraction"; the issue's schema of an answer."""
 
+import json
+
 import orjson
 import pytest
 from hypothesis import given
@@ -76,7 +78,7 @@ def test_the_marks_are_there_once(message: str):
 @pytest.mark.parametrize("name", ['a "quoted" one', "two\nlines", "{mark}", "</message>", "\\"])
 def test_any_name_of_a_category_is_said_as_it_is(name: str):
     system, _, form = asked(categories=(name, "other"))
-    assert orjson.dumps([name, "other"]).decode() in system
+    assert json.dumps([name, "other"]) in system
     answer = orjson.dumps({"facts": [{**PHONE, "category": name}]}).decode()
     assert check_json(answer, form) is None
 
