@@ -21,6 +21,7 @@ from appliance.admin.shield_view import ShieldView
 from appliance.admin.views import ActivityView, MachineView, ProofView
 from appliance.calls.backlog import Backlog
 from appliance.calls.external import Endpoints, ExternalLanes, opened_endpoints
+from appliance.calls.extracting import Extractor
 from appliance.calls.live_policy import LivePolicy, rules
 from appliance.calls.live_shield import LiveShield
 from appliance.calls.local import LocalLane
@@ -220,7 +221,7 @@ async def running(
             chat_completions=Calling(desk, OpenAIDoor()),
             messages=Calling(desk, AnthropicDoor()),
             count_tokens=CountTokens(auth, room, max_body_bytes),
-            complete=Calling(desk, NativeDoor()),
+            complete=Calling(desk, NativeDoor(Extractor(pipeline, wiper, clock, ids))),
             models=Models(
                 auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
             ),

@@ -68,9 +68,13 @@ class ProofError(SynapseError):
 
 
 class CallError(SynapseError):
-    """A call that ends without an answer. `param` names the request's field, where one is to blame."""
+    """A call that ends without an answer. `param` names the request's field, where one is to blame.
+
+    `broken`: somebody broke; else the call was refused, by our decision or the model's side.
+    """
 
     code = "upstream_error"
+    broken: ClassVar[bool] = False
 
     def __init__(self, message: str, *, advice: str = "", param: str | None = None) -> None:
         super().__init__(message, advice=advice)
@@ -215,11 +219,14 @@ class ContextLengthExceeded(CallError):
 
 class UpstreamFailed(CallError):
     code = "upstream_error"
+    broken = True
 
 
 class UpstreamTimeout(CallError):
     code = "upstream_timeout"
+    broken = True
 
 
 class StorageUnavailable(CallError):
     code = "storage_unavailable"
+    broken = True

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from appliance.calls.address import Address, certificate_fields, narrow_certificate_fields
+from appliance.calls.classify import ExplicitTask
 from appliance.dialects.anthropic import request as anthropic_request
 from appliance.dialects.anthropic import structure as anthropic_structure
 from appliance.dialects.bodies import Structure
@@ -27,7 +28,8 @@ class Entry:
 
     `internal`: its callers see no certificates. `requests_per_minute` is what one key may ask of it, None for no limit
     but the key's own. `asks_again`: a structured answer is checked and asked for once more whoever gives it, a provider
-    outside too.
+    outside too. `task` is what the call is for where that is known before, and one that is not `charged` counts no
+    questions. `judged`: a structured answer that is not as wanted is a failure; else whoever asked reads what it can.
     """
 
     dialect: Dialect
@@ -37,7 +39,13 @@ class Entry:
     internal: bool = False
     requests_per_minute: int | None = None
     asks_again: bool = False
+    task: ExplicitTask | None = None
+    charged: bool = True
+    judged: bool = True
 
+
+EXTRACTION = "/v1/ai/complete#extraction"
+"""No path: the call that follows the answer of one, and is the gateway's own."""
 
 ENTRIES: Mapping[str, Entry] = {
     "/v1/chat/completions": Entry(
@@ -57,6 +65,16 @@ ENTRIES: Mapping[str, Entry] = {
         internal=True,
         requests_per_minute=30,
         asks_again=True,
+    ),
+    EXTRACTION: Entry(
+        "native",
+        openai_structure.structure,
+        lambda body: openai_request.parse(body).chat,
+        certificate_fields,
+        internal=True,
+        task="extraction",
+        charged=False,
+        judged=False,
     ),
 }
 """By the endpoint."""

@@ -12,6 +12,7 @@ from typing import Protocol
 from appliance.calls.asking_again import added, check_text, with_spent
 from appliance.calls.call import Call
 from appliance.calls.context import surely_too_long, was_cut, words
+from appliance.calls.entries import ENTRIES
 from appliance.calls.estimate import measure
 from appliance.calls.merging import merged
 from appliance.calls.offload import offloaded
@@ -176,6 +177,7 @@ class LocalRun:
         if was_cut(said, finish.usage.prompt_tokens, context):
             self._course.context_cut = True
             return Finish("length", finish.usage, finish.choice)
-        if self._chat.format is not None and finish.reason == "stop" and not called:
-            await check_text(text, self._chat.format, self._chat.sampling, finish.usage)
+        wanted = self._chat.format if ENTRIES[self._call.endpoint].judged else None
+        if wanted is not None and finish.reason == "stop" and not called:
+            await check_text(text, wanted, self._chat.sampling, finish.usage)
         return finish

@@ -150,6 +150,8 @@ def _windows(call: Call) -> list[Window]:
 
 def _budgets(call: Call, policy: Policy) -> list[Budget]:
     """What the call has to fit in: its key's ceiling before its workspace's allowance, which is for the cloud alone."""
+    if not ENTRIES[call.endpoint].charged:
+        return []
     caller = call.caller
     found = [Budget(Account("key", caller.key_n), caller.ceiling_milli)]
     if policy.app_mode == "cloud":
@@ -213,9 +215,12 @@ class Exchange:
         """
         parts = self._parts
         self._tab.check()
-        prompt = await offloaded(self._call, lambda: measure(self._call.drives or self._call.chat))
+        prompt = await offloaded(self._call, lambda: measure(self._call.chat))
         self._course.estimate = prompt.tokens
-        decision = decide(self._policy, self._address, prompt, prices=parts.prices)
+        if self._call.drives is not None:
+            prompt = measure(self._call.drives)
+        task = ENTRIES[self._call.endpoint].task
+        decision = decide(self._policy, self._address, prompt, prices=parts.prices, explicit_task=task)
         outside = parts.external
         outbound = Outbound(self._call, self._shielding, outside.end_user)
         while True:
@@ -240,7 +245,11 @@ class Exchange:
     def _reserve(self, choice: Candidate) -> None:
         """Raises KeyCeilingReached or AllowanceExhausted where the questions of its answers are not left."""
         kind = model_class(choice.provider, choice.model)
-        self._tab.reserve(self._parts.rates.milli(kind, self._call.chat.choices))
+        self._tab.reserve(self._rates.milli(kind, self._call.chat.choices))
+
+    @property
+    def _rates(self) -> Rates:
+        return self._parts.rates if ENTRIES[self._call.endpoint].charged else Rates(0, 0, 0)
 
     def _can_afford(self, choice: Candidate) -> bool:
         try:
@@ -334,7 +343,7 @@ class Exchange:
             proof_id,
             ending,
             total_seconds=self.elapsed,
-            rates=self._parts.rates,
+            rates=self._rates,
             costs=self._costs(),
         )
 

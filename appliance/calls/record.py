@@ -1,7 +1,7 @@
 """What happened to one call, and how certificate and ledger row tell it. Holds hashes and counts, never text."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -14,6 +14,7 @@ from appliance.calls.routing import Decision
 from appliance.cluster.machine import Machine
 from appliance.dialects.answer_text import InOrder
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
+from appliance.errors import UpstreamFailed
 from appliance.metering.questions import Rates, counted
 from appliance.proofs import certificate as proof
 from appliance.proofs.certificate import Certificate, Egress, Intent, Node, Pii, Response, Routing, Sent
@@ -149,6 +150,19 @@ class Course:
     def _hash(self, pieces: tuple[str, ...]) -> None:
         for piece in pieces:
             self.text.update(piece.encode())
+
+
+def ending_of(answer: Iterable[Event], course: Course) -> Ending:
+    """How a call with these events ended. Raises UpstreamFailed where no answer has an end, which must not look like
+    success."""
+    reasons = {event.reason for event in answer if isinstance(event, Finish)}
+    if not reasons:
+        raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
+    if course.context_cut:
+        return "context_cut"
+    if "content_filter" in reasons:
+        return "refused"
+    return "length" if "length" in reasons else "complete"
 
 
 def certificate(

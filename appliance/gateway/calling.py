@@ -18,7 +18,7 @@ from appliance.gateway.asgi import Reply, read_body
 from appliance.gateway.auth import Authenticator
 from appliance.gateway.drain import Drain
 from appliance.gateway.room import Room
-from appliance.gateway.serving import Serving, Wire
+from appliance.gateway.serving import Served, Serving, Wire
 from appliance.ids import Clock
 
 T = TypeVar("T")
@@ -34,14 +34,15 @@ MANY_PATTERNS = 10
 class Asked:
     """What a body says. `wire` writes the answer; it is given the exchange, which has not begun yet, and the request's
     id. `drives` is the part of the chat that decides where it goes, None where that is all of it; `writes`: something
-    is to be stored, which a key that only reads may not."""
+    is to be stored, which a key that only reads may not. `around` gives the exchange something more to do."""
 
     model: str
     chat: Chat
     stream: bool
-    wire: Callable[[Exchange, str], Wire]
+    wire: Callable[[Served, str], Wire]
     drives: Chat | None = None
     writes: bool = False
+    around: Callable[[Exchange, Call], Served] | None = None
 
 
 class Door(Protocol):
@@ -109,9 +110,10 @@ class Calling:
             )
             with desk.drain.call() as stopping:
                 exchange = await desk.pipeline.open(call)
-                wire = asked.wire(exchange, scope["request_id"])
+                served = exchange if asked.around is None else asked.around(exchange, call)
+                wire = asked.wire(served, scope["request_id"])
                 serving = Serving(
-                    exchange,
+                    served,
                     wire,
                     Reply(send),
                     stream=asked.stream,

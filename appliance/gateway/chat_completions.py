@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from starlette.types import Scope
 
 from appliance.calls.address import DEFAULT_BASE
-from appliance.calls.pipeline import Exchange
 from appliance.dialects.chat import Event
 from appliance.dialects.openai import answer as answers
 from appliance.dialects.openai import request
 from appliance.gateway.calling import Asked
 from appliance.gateway.errors import Shape
+from appliance.gateway.serving import Served
 
 ENDPOINT = "/v1/chat/completions"
 
@@ -34,7 +34,7 @@ class _Wire:
 
     shape: Shape = "openai"
 
-    def __init__(self, exchange: Exchange, request_id: str, asked: request.Request) -> None:
+    def __init__(self, exchange: Served, request_id: str, asked: request.Request) -> None:
         self.request_id = request_id
         self._id = "chatcmpl-" + exchange.proof_id.removeprefix("prf_")
         self._created = int(exchange.received.timestamp())

@@ -1,16 +1,19 @@
 """`POST /v1/ai/complete`: the gateway's own dialect's door to the path of a call. Its answers come whole."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from starlette.types import Scope
 
+from appliance.calls.call import Call
+from appliance.calls.extracting import Extractor, WithFacts
 from appliance.calls.pipeline import Exchange
 from appliance.dialects.chat import Event
 from appliance.dialects.native import answer as answers
 from appliance.dialects.native import request
 from appliance.gateway.calling import Asked
 from appliance.gateway.errors import Shape
-from appliance.gateway.serving import StreamEncoder
+from appliance.gateway.serving import Served, StreamEncoder
 
 ENDPOINT = "/v1/ai/complete"
 
@@ -18,16 +21,27 @@ ENDPOINT = "/v1/ai/complete"
 class NativeDoor:
     endpoint = ENDPOINT
 
+    def __init__(self, extractor: Extractor) -> None:
+        self._extractor = extractor
+
     def parse(self, content: bytes) -> Asked:
         """Raises DialectError."""
         asked = request.parse(content)
+        extraction = asked.extraction
+        if extraction is None:
+            return Asked("", asked.chat, stream=False, wire=_Wire, drives=asked.drives)
+
+        def around(exchange: Exchange, call: Call) -> WithFacts:
+            return WithFacts(exchange, self._extractor, call, extraction)
+
         return Asked(
             "",
             asked.chat,
             stream=False,
             wire=_Wire,
             drives=asked.drives,
-            writes=asked.extraction is not None and asked.extraction.persist,
+            writes=extraction.persist,
+            around=around,
         )
 
     def headers(self, scope: Scope) -> Mapping[str, str]:  # noqa: ARG002  none matters here
@@ -35,25 +49,29 @@ class NativeDoor:
 
 
 class _Wire:
-    """Renders one call's answer. `extracted` are the facts that go with it."""
+    """Renders one call's answer, and the facts that were found after it."""
 
     shape: Shape = "native"
 
-    def __init__(self, exchange: Exchange, request_id: str) -> None:
+    def __init__(self, exchange: Served, request_id: str) -> None:
         self.request_id = request_id
-        self.extracted: Sequence[Mapping[str, object]] = ()
         self._exchange = exchange
 
     def whole(self, answer: Sequence[Event]) -> bytes:
-        course = self._exchange.course
+        exchange = self._exchange
+        course = exchange.course
         routing: Mapping[str, object] = {
             "task": course.task,
             "tier": course.tier,
             "provider": course.provider,
             "model": course.model,
         }
+        facts = exchange.facts if isinstance(exchange, WithFacts) else ()
         return answers.whole(
-            answer, extracted=self.extracted, routing=routing, latency_ms=round(self._exchange.elapsed * 1000)
+            answer,
+            extracted=[asdict(fact) for fact in facts],
+            routing=routing,
+            latency_ms=round(exchange.elapsed * 1000),
         )
 
     def stream(self) -> StreamEncoder:

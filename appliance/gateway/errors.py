@@ -20,9 +20,6 @@ from appliance.errors import (
     ModelAbsent,
     Overloaded,
     RateLimited,
-    StorageUnavailable,
-    UpstreamFailed,
-    UpstreamTimeout,
 )
 from appliance.gateway.rate_headers import rate_headers
 from appliance.metering.rate_limits import Standing
@@ -106,6 +103,7 @@ class InternalError(CallError):
     """What is sent for an exception nobody expected; the log has the details, the wire has none."""
 
     code = "internal_error"
+    broken = True
 
     def __init__(self) -> None:
         super().__init__(
@@ -172,9 +170,3 @@ def _anthropic(error: CallError, request_id: str) -> bytes:
     if isinstance(error, ContextLengthExceeded) and error.tokens is not None and error.maximum is not None:
         message = anthropic.too_long(error.tokens, error.maximum)
     return anthropic.body(message, _ANTHROPIC_TYPES.get(status, kind), request_id)
-
-
-def ending(error: CallError) -> Literal["refused", "failed"]:
-    """How a call ended that ended with this error: by our decision, or because somebody broke."""
-    broken = UpstreamFailed | UpstreamTimeout | StorageUnavailable | InternalError
-    return "failed" if isinstance(error, broken) else "refused"

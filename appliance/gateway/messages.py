@@ -7,7 +7,6 @@ from starlette.types import Receive, Scope, Send
 
 from appliance.calls.address import DEFAULT_BASE
 from appliance.calls.estimate import measure
-from appliance.calls.pipeline import Exchange
 from appliance.dialects.anthropic import answer as answers
 from appliance.dialects.anthropic import request
 from appliance.dialects.chat import Event
@@ -16,6 +15,7 @@ from appliance.gateway.auth import Authenticator
 from appliance.gateway.calling import Asked, parsed
 from appliance.gateway.errors import Shape
 from appliance.gateway.room import Room
+from appliance.gateway.serving import Served
 
 ENDPOINT = "/v1/messages"
 COUNTING = "/v1/messages/count_tokens"
@@ -49,7 +49,7 @@ class _Wire:
 
     shape: Shape = "anthropic"
 
-    def __init__(self, exchange: Exchange, request_id: str, model: str) -> None:
+    def __init__(self, exchange: Served, request_id: str, model: str) -> None:
         self.request_id = request_id
         self._id = "msg_" + exchange.proof_id.removeprefix("prf_")
         self._course = exchange.course

@@ -6,20 +6,22 @@ byte of a whole answer, or the terminal event of a stream, leaves. A client that
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
+from datetime import datetime
 from typing import Protocol
 
 from starlette.types import Receive
 
 from appliance.calls.call import Ending
-from appliance.calls.pipeline import Exchange
+from appliance.calls.record import Course, ending_of
 from appliance.dialects.chat import Event, Finish
 from appliance.errors import CallError, StorageUnavailable, UpstreamFailed
 from appliance.gateway import errors
 from appliance.gateway.asgi import ClientGone, Header, Reply
 from appliance.gateway.pauses import with_pauses
 from appliance.gateway.rate_headers import rate_headers
+from appliance.metering.rate_limits import Standing
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +49,24 @@ class StreamEncoder(Protocol):
     def error(self, body: bytes) -> bytes: ...
 
 
+class Served(Protocol):
+    """A call that has been accepted: see `pipeline.Exchange`."""
+
+    @property
+    def proof_id(self) -> str: ...
+    @property
+    def received(self) -> datetime: ...
+    @property
+    def elapsed(self) -> float: ...
+    @property
+    def course(self) -> Course: ...
+    @property
+    def standing(self) -> Standing | None: ...
+    def events(self) -> AsyncGenerator[Event, None]: ...
+    async def close(self, ending: Ending, *, status: int | None, response_sha256: str) -> None: ...
+    def close_later(self, ending: Ending, *, status: int | None, response_sha256: str) -> None: ...
+
+
 class Wire(Protocol):
     """How a dialect renders the answer of one call."""
 
@@ -62,7 +82,7 @@ class Serving:
 
     def __init__(
         self,
-        exchange: Exchange,
+        exchange: Served,
         wire: Wire,
         reply: Reply,
         *,
@@ -126,7 +146,7 @@ class Serving:
     async def _whole(self) -> None:
         async with aclosing(self._exchange.events()) as events:
             answer = [event async for event in events]
-        ending = self._ending(answer)
+        ending = ending_of(answer, self._exchange.course)
         body = self._wire.whole(answer)
         await self._certify(ending, self._reply.sha256_with(body))
         await self._reply.whole(200, body, self._headers(whole=True))
@@ -144,7 +164,7 @@ class Serving:
                 chunk = encoder.keep_alive(silent) if event is None else encoder.delta(event)
                 if chunk:
                     await self._reply.write(chunk)
-        ending = self._ending(finishes)
+        ending = ending_of(finishes, self._exchange.course)
         await self._begin(encoder)
         tail = encoder.finish()
         await self._certify(ending, self._reply.sha256_with(tail))
@@ -159,17 +179,6 @@ class Serving:
             self._certified = False
             raise
 
-    def _ending(self, answer: list[Event]) -> Ending:
-        """How the call ended. Raises `UpstreamFailed` where no answer has an end, which must not look like success."""
-        reasons = {event.reason for event in answer if isinstance(event, Finish)}
-        if not reasons:
-            raise UpstreamFailed("The answer ended before it was done.", advice="Try again.")
-        if self._exchange.course.context_cut:
-            return "context_cut"
-        if "content_filter" in reasons:
-            return "refused"
-        return "length" if "length" in reasons else "complete"
-
     async def _begin(self, encoder: StreamEncoder) -> None:
         if not self._reply.started:
             await self._reply.start(200, [*SSE_HEADERS, *self._headers(whole=False)])
@@ -179,7 +188,7 @@ class Serving:
         """End the call with an error: as a status while nothing has been sent, else as the stream's last event."""
         if self._reply.ended:
             return
-        ending = errors.ending(error)
+        ending = "failed" if error.broken else "refused"
         self._failed(error.code)
         _log.warning("call %s %s: %s", self._exchange.proof_id, ending, error.code)
         if self._reply.started and self._encoder is not None:

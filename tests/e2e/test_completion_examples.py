@@ -19,7 +19,7 @@ from aiohttp import web
 from tests.e2e.beside import beside
 from tests.e2e.installation import Installation
 from tests.e2e.node_clients import FOLDER
-from tests.upstreams.ollama import OllamaDouble, answers, ollama_double
+from tests.upstreams.ollama import OllamaDouble, done, line, ollama_double, says
 
 EXAMPLES = Path(__file__).parent / "examples"
 SEED = Path(__file__).parents[2].parent / "shared/seeds/completions.md"
@@ -40,9 +40,16 @@ def test_they_are_the_specification_s_own(name: str):
     assert (EXAMPLES / name).read_text() in SEED.read_text()
 
 
+# As the page has them.
+PHONE = {"category": "contact", "key": "phone", "value": "06 12 34 56 78", "confidence": 0.97}
+WINDOW = {"category": "preferences", "key": "call_window", "value": "after 5pm", "confidence": 0.9}
+
+
 async def answer(request: web.Request) -> web.StreamResponse:
-    wants_json = (await request.json()).get("format") == "json"
-    return await answers(json.dumps(TRIAGE) if wants_json else THANKS)(request)
+    """A good model: JSON where it is asked for it, and the facts where it is asked for those."""
+    wanted = (await request.json()).get("format")
+    said = THANKS if wanted is None else json.dumps(TRIAGE if wanted == "json" else {"facts": [PHONE, WINDOW]})
+    return await says(line(said), done("stop", prompt=600, completion=14))(request)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +93,8 @@ def run_typescript(installation: Installation, tmp_path: Path, name: str, behind
 
 
 def completed(sent: list[bytes]) -> None:
-    (body,) = map(orjson.loads, sent)
+    body, extraction = map(orjson.loads, sent)
+    assert "facts" in extraction["format"]["properties"]
     system, user = body["messages"]
     assert system == {"role": "system", "content": ACCOUNT}
     assert user["content"].endswith("call me on 06 12 34 56 78 after 5pm.")
@@ -104,7 +112,7 @@ class TestCompletion:
     @pytest.mark.usefixtures("programs")
     def test_curl(self, installation: Installation, sent: list[bytes]):
         said = json.loads(run(installation, "bash", "-c", program("complete.sh", installation)))
-        assert (said["content"], said["extracted"]) == (THANKS, [])
+        assert (said["content"], said["extracted"]) == (THANKS, [PHONE, WINDOW])
         completed(sent)
 
     @pytest.mark.usefixtures("node_clients")
@@ -112,14 +120,14 @@ class TestCompletion:
         behind = "\nconsole.log(JSON.stringify({ content, usage, extracted }))\n"
         assert run_typescript(installation, tmp_path, "complete.ts", behind) == {
             "content": THANKS,
-            "usage": {"promptTokens": 7, "completionTokens": 1, "totalTokens": 8},
-            "extracted": [],
+            "usage": {"promptTokens": 600, "completionTokens": 14, "totalTokens": 614},
+            "extracted": [PHONE, WINDOW],
         }
         completed(sent)
 
     def test_python(self, installation: Installation, sent: list[bytes]):
         said = run(installation, sys.executable, "-c", program("complete.txt", installation))
-        assert said.strip() == f"{THANKS} []"
+        assert said.strip() == f"{THANKS} {[PHONE, WINDOW]}"
         completed(sent)
 
 

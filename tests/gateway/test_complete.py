@@ -225,7 +225,7 @@ class TestTheBody:
             extraction={"source": hostile[:400], "categories": [hostile[:90], 'a"b\nc']},
         )
         assert answer.status_code == 200, answer.text
-        said = sent(ollama)["messages"]
+        said = orjson.loads(ollama.received[0])["messages"]  # the extraction follows
         assert [message["role"] for message in said] == ["system", "user"]
         assert said[1]["content"] == hostile
         assert f"\n{hostile}\n\n### c\n" in said[0]["content"]

@@ -187,11 +187,10 @@ def test_an_unexpected_failure_shows_nothing_of_itself():
     assert orjson.loads(reply.body)["error"]["type"] == "api_error"
 
 
-def test_who_broke_decides_the_ending():
-    assert errors.ending(BadRequest("No.")) == "refused"
-    assert errors.ending(UpstreamFailed("No.")) == "failed"
-    assert errors.ending(hierarchy.StorageUnavailable("No.")) == "failed"
-    assert errors.ending(InternalError()) == "failed"
+def test_who_broke_is_told_from_who_refused():
+    assert not BadRequest("No.").broken
+    for error in (UpstreamFailed("No."), hierarchy.StorageUnavailable("No."), InternalError()):
+        assert error.broken
 
 
 @pytest.mark.parametrize(("asked", "sent"), [(None, b"5"), (7.0, b"7"), (1.2, b"2"), (0.0, b"1")])
