@@ -1,7 +1,7 @@
 """The examples of the specification's page on completions run unchanged but for base URL and key.
 
-Source: completions.md ("Request examples", "JSON output for a pipeline"). Each is in tests/e2e/examples as it stands
-there; behind it a line prints what it has got, where it does not by itself.
+Source: completions.md ("Request examples", "JSON output for a pipeline", "Extracted data"). Each is in
+tests/e2e/examples as it stands there; behind it a line prints what it has got, where it does not by itself.
 """
 
 import json
@@ -24,7 +24,10 @@ from tests.upstreams.ollama import OllamaDouble, done, line, ollama_double, says
 EXAMPLES = Path(__file__).parent / "examples"
 SEED = Path(__file__).parents[2].parent / "shared/seeds/completions.md"
 HOSTED = "https://api.subsidia.protypa.fr"
-NAMES = ("complete.sh", "complete.ts", "complete.txt", "triage.ts", "triage.txt")
+NAMES = (
+    "complete.sh", "complete.ts", "complete.txt", "triage.ts", "triage.txt", "facts_list.sh", "facts_list.ts",
+    "facts_list.txt", "facts_one.sh", "facts_one.txt", "facts_delete.sh", "facts_delete.txt",
+)  # fmt: skip
 
 THANKS = "Thanks Marie, we will call you after 5pm."
 TRIAGE = {"category": "invoice", "urgent": True, "summary": "An invoice is overdue."}
@@ -143,3 +146,46 @@ class TestTriage:
         said = run(installation, sys.executable, "-c", program("triage.txt", installation, behind=behind))
         assert json.loads(said) == TRIAGE
         triaged(sent)
+
+
+class TestFacts:
+    """Reading back, and deleting, what calls have extracted."""
+
+    @pytest.fixture(autouse=True)
+    def extracted(self, installation: Installation) -> None:
+        said = run(installation, sys.executable, "-c", program("complete.txt", installation))
+        assert "06 12 34 56 78" in said
+
+    def listed(self, installation: Installation) -> list[dict[str, Any]]:
+        behind = "\nimport json; print(json.dumps(res))\n"
+        said = run(installation, sys.executable, "-c", program("facts_list.txt", installation, behind=behind))
+        return json.loads(said.splitlines()[-1])["data"]
+
+    @pytest.mark.parametrize("programs", [("curl",)], indirect=True)
+    @pytest.mark.usefixtures("programs")
+    def test_curl(self, installation: Installation):
+        said = json.loads(run(installation, "bash", "-c", program("facts_list.sh", installation)))
+        (fact,) = said["data"]  # of the category `contact`
+        assert (said["count"], fact["source"], fact["key"], fact["value"]) == (
+            1, "ticket-4812", "phone", "06 12 34 56 78",
+        )  # fmt: skip
+        named = f"FACT_ID={fact['id']}\n"
+        assert json.loads(run(installation, "bash", "-c", named + program("facts_one.sh", installation))) == {
+            "data": fact
+        }
+        assert run(installation, "bash", "-c", named + program("facts_delete.sh", installation)) == ""
+        assert [one["key"] for one in self.listed(installation)] == ["call_window"]
+
+    @pytest.mark.usefixtures("node_clients")
+    def test_typescript(self, installation: Installation, tmp_path: Path):
+        behind = "\nconsole.log(JSON.stringify({ data, count }))\n"
+        said = run_typescript(installation, tmp_path, "facts_list.ts", behind)
+        assert said == {"data": self.listed(installation), "count": 2}
+
+    def test_python(self, installation: Installation):
+        first = self.listed(installation)[0]
+        before = f"fact_id = {first['id']!r}\n"
+        one = before + program("facts_one.txt", installation, behind="\nimport json; print(json.dumps(fact))\n")
+        assert json.loads(run(installation, sys.executable, "-c", one)) == first
+        run(installation, sys.executable, "-c", program("facts_delete.txt", installation))
+        assert self.listed(installation) == []
