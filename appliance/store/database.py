@@ -62,8 +62,9 @@ class _Failed:
 class Database:
     """Open with `Database.open`; every write is durable against the death of the process when `write` returns."""
 
-    def __init__(self, writer: _Thread, readers: list[_Thread]) -> None:
+    def __init__(self, writer: _Thread, copier: _Thread, readers: list[_Thread]) -> None:
         self._writer = writer
+        self._copier = copier
         self._readers = readers
         self._idle: asyncio.Queue[_Thread] = asyncio.Queue()
         for reader in readers:
@@ -82,24 +83,26 @@ class Database:
             StateError: the file is not ours, is newer than this version, or cannot be opened.
         """
         writer = _Thread(partial(_connect, path, fsync), 64)
+        copier = _Thread(partial(_connect, path, fsync), 64)
         readers: list[_Thread] = []
         try:
             await writer
             await writer.run(migrate)
+            await copier
             for _ in range(READERS):
                 reader = _Thread(partial(_connect_reader, path), 64)
                 readers.append(reader)
                 await reader
         except (sqlite3.Error, OSError) as error:
-            await _close_all([*readers, writer])
+            await _close_all([*readers, copier, writer])
             raise StateError(
                 f"The database {path} cannot be opened ({error}).",
                 advice="Check that the state directory belongs to the user that runs Synapse and has free space.",
             ) from error
         except StateError:
-            await _close_all([*readers, writer])
+            await _close_all([*readers, copier, writer])
             raise
-        return cls(writer, readers)
+        return cls(writer, copier, readers)
 
     @property
     def failing(self) -> bool:
@@ -145,6 +148,12 @@ class Database:
         is empty: it stays as it is where a reader is at it for longer than CHECKPOINT_MS. Raises sqlite3.Error."""
         return await self._writer.run(_checkpoint)
 
+    async def copy_log(self) -> None:
+        """Copy what is in the log into the file, beside the writer, which else does it between two calls and waits for
+        the disk: for those who write much, and have time. Where it cannot be done it is left to the writer."""
+        with contextlib.suppress(sqlite3.Error):
+            await self._copier.run(lambda conn: conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone())
+
     async def close(self) -> None:
         """Write what is waiting, then close every connection."""
         if self._closed:
@@ -152,7 +161,7 @@ class Database:
         self._closed = True
         await self._waiting.join()
         await self._tasks.cancel()
-        await _close_all([*self._readers, self._writer])
+        await _close_all([*self._readers, self._copier, self._writer])
 
     async def _write_forever(self) -> None:
         while True:

@@ -96,6 +96,7 @@ class Retention:
         before_ms, deleted = now_ms - self._kept // timedelta(milliseconds=1), 0
         while step := await self._database.write(lambda conn: delete_old(conn, before_ms, STEP_ROWS)):
             deleted += step
+            await self._database.copy_log()
             await asyncio.sleep(PAUSE_SECONDS)
         if deleted:
             _log.info("%d rows of the ledger are older than %d days and were deleted", deleted, self._kept.days)

@@ -190,6 +190,7 @@ async def _retention(calls: "Calls", most: int, figures: dict[str, float], units
     streaming = asyncio.create_task(calls.stream(STREAM_PER_SECOND, None))
     while deleted < most:
         deleted += await calls.database.write(step)
+        await calls.database.copy_log()
         await asyncio.sleep(retention.PAUSE_SECONDS)
     figures[f"retention of {deleted:,} rows"] = time.perf_counter() - began
     units[f"retention of {deleted:,} rows"] = "s"

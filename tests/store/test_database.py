@@ -235,3 +235,22 @@ async def test_a_checkpoint_waits_a_moment_for_a_reader_and_no_longer(tmp_path: 
     reader.close()
     assert await database.checkpoint()
     await database.close()
+
+
+async def test_the_log_can_be_copied_beside_the_writer(tmp_path: Path):
+    database = await Database.open(tmp_path / "synapse.db")
+    await database.write(_insert("copied"))
+    assert b"copied" not in (tmp_path / "synapse.db").read_bytes()
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(_: sqlite3.Connection) -> None:
+        entered.set()
+        leave.wait(10)
+
+    writing = asyncio.ensure_future(database.write(slow))
+    await until(entered.is_set)
+    await database.copy_log()  # while the writer is in a transaction
+    assert b"copied" in (tmp_path / "synapse.db").read_bytes()
+    leave.set()
+    await writing
+    await database.close()
