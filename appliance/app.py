@@ -221,7 +221,7 @@ async def running(
             chat_completions=Calling(desk, OpenAIDoor()),
             messages=Calling(desk, AnthropicDoor()),
             count_tokens=CountTokens(auth, room, max_body_bytes),
-            complete=Calling(desk, NativeDoor(Extractor(pipeline, wiper, clock, ids))),
+            complete=Calling(desk, NativeDoor(Extractor(pipeline, wiper, clock, ids, limits.total))),
             models=Models(
                 auth, full_model=lambda workspace_n: full_model(policy(workspace_n)), created=int(started.timestamp())
             ),

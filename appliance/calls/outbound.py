@@ -45,13 +45,15 @@ class Outbound:
         """
         await offloaded(self._call, self._read)
         thoughts = self._thoughts
-        texts, opaque = [*self._texts, *thoughts], [self._texts[number] for number in self._opaque]
+        unlabelled = [*thoughts, *self._call.beside]
+        texts, opaque = [*self._texts, *unlabelled], [self._texts[number] for number in self._opaque]
         for number in self._opaque:
             texts[number] = ""
-        found = await self._shield.scan(texts, [*self._labels, *[""] * len(thoughts)])
+        found = await self._shield.scan(texts, [*self._labels, *[""] * len(unlabelled)])
         for number, in_opaque in zip(self._opaque, await self._shield.scan_opaque(opaque), strict=True):
             found[number] = in_opaque
-        self._findings, in_thoughts = found[: len(self._texts)], found[len(self._texts) :]
+        self._findings = found[: len(self._texts)]
+        in_thoughts = found[len(self._texts) :][: len(thoughts)]
         self._personal = frozenset(thought for thought, has in zip(thoughts, in_thoughts, strict=True) if has)
         return any(self._findings)
 

@@ -137,7 +137,10 @@ class Pipeline:
 
 
 def _windows(call: Call) -> list[Window]:
-    """The limits of requests in a minute that the call counts for: its key's own, and that of its endpoint."""
+    """The limits of requests in a minute that the call counts for: its key's own, and that of its endpoint. One that
+    nobody asked for counts for none."""
+    if not ENTRIES[call.endpoint].charged:
+        return []
     caller = call.caller
     windows: list[Window] = []
     if caller.requests_per_minute is not None:
@@ -187,6 +190,7 @@ class Exchange:
         self._course = Course(started=parts.monotonic(), shield_mode=policy.shield_mode)
         self._closed = False
         self._begun = False
+        self._answered_at: float | None = None
 
     @property
     def proof_id(self) -> str:
@@ -199,8 +203,13 @@ class Exchange:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it was accepted."""
-        return self._parts.monotonic() - self._course.started
+        """Seconds since it was accepted, until its answer was there."""
+        return (self._answered_at or self._parts.monotonic()) - self._course.started
+
+    @property
+    def answered(self) -> bool:
+        """Whether all of its answer is there."""
+        return self._answered_at is not None
 
     @property
     def course(self) -> Course:
@@ -234,6 +243,7 @@ class Exchange:
                         self._begun = True
                         self._course.passed_on(event)
                         yield event
+                self._answered_at = parts.monotonic()
                 return
             except AttemptFailed as failed:
                 following = after_failure(decision) if failed.elsewhere and not self._begun else None

@@ -45,6 +45,7 @@ def close_open_calls(conn: sqlite3.Connection, notary: Notary, now: datetime) ->
             address=payload["request"]["model"],
             ending="failed",
             total_ms=0,
+            task=entry.task,
         )
         ledger.insert(conn, row)
     return len(intents)

@@ -34,7 +34,8 @@ MANY_PATTERNS = 10
 class Asked:
     """What a body says. `wire` writes the answer; it is given the exchange, which has not begun yet, and the request's
     id. `drives` is the part of the chat that decides where it goes, None where that is all of it; `writes`: something
-    is to be stored, which a key that only reads may not. `around` gives the exchange something more to do."""
+    is to be stored, which a key that only reads may not. `around` gives the exchange something more to do,
+    until the event says that the daemon stops."""
 
     model: str
     chat: Chat
@@ -42,7 +43,7 @@ class Asked:
     wire: Callable[[Served, str], Wire]
     drives: Chat | None = None
     writes: bool = False
-    around: Callable[[Exchange, Call], Served] | None = None
+    around: Callable[[Exchange, Call, asyncio.Event], Served] | None = None
 
 
 class Door(Protocol):
@@ -110,7 +111,7 @@ class Calling:
             )
             with desk.drain.call() as stopping:
                 exchange = await desk.pipeline.open(call)
-                served = exchange if asked.around is None else asked.around(exchange, call)
+                served = exchange if asked.around is None else asked.around(exchange, call, stopping)
                 wire = asked.wire(served, scope["request_id"])
                 serving = Serving(
                     served,

@@ -1,5 +1,6 @@
 """`POST /v1/ai/complete`: the gateway's own dialect's door to the path of a call. Its answers come whole."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -31,8 +32,8 @@ class NativeDoor:
         if extraction is None:
             return Asked("", asked.chat, stream=False, wire=_Wire, drives=asked.drives)
 
-        def around(exchange: Exchange, call: Call) -> WithFacts:
-            return WithFacts(exchange, self._extractor, call, extraction)
+        def around(exchange: Exchange, call: Call, stopping: asyncio.Event) -> WithFacts:
+            return WithFacts(exchange, self._extractor, call, extraction, stopping)
 
         return Asked(
             "",

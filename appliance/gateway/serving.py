@@ -59,6 +59,8 @@ class Served(Protocol):
     @property
     def elapsed(self) -> float: ...
     @property
+    def answered(self) -> bool: ...
+    @property
     def course(self) -> Course: ...
     @property
     def standing(self) -> Standing | None: ...
@@ -109,7 +111,7 @@ class Serving:
         try:
             watched = {work, gone, stop}
             done, _ = await asyncio.wait(watched, timeout=self._limit_seconds, return_when=asyncio.FIRST_COMPLETED)
-            if done == {stop} and self._certified:
+            if done == {stop} and (self._certified or self._exchange.answered):
                 done, _ = await asyncio.wait({work, gone}, timeout=LAST_WORDS_SECONDS)
             if not work.done():
                 # A call that outlives every limit of the machine's is held up by a client that does not read.

@@ -34,7 +34,7 @@ _SELECT = """
 
 def upsert(conn: sqlite3.Connection, user_n: int, source: str, fact: Fact, now_ms: int, new_id: str) -> FactRow | None:
     """Keep the fact. Where the user has one of this source, category and key, it takes on the new value and
-    `updated_ms`, and keeps its id and `created_ms`; `new_id` is for one that is new.
+    `updated_ms`, unless that is later than `now_ms`, and keeps its id and `created_ms`; `new_id` is for a new one.
 
     None, and nothing is kept, where the user was erased while the call was under way.
     """
@@ -43,7 +43,7 @@ def upsert(conn: sqlite3.Connection, user_n: int, source: str, fact: Fact, now_m
         return None
     content = fact.value.encode()
     there = conn.execute(
-        "SELECT n, slot_n, bytes FROM facts WHERE user_n = ? AND source = ? AND category = ? AND key = ?",
+        "SELECT n, slot_n, bytes, updated_ms FROM facts WHERE user_n = ? AND source = ? AND category = ? AND key = ?",
         (user_n, source, fact.category, fact.key),
     ).fetchone()
     if there is None:
@@ -63,11 +63,12 @@ def upsert(conn: sqlite3.Connection, user_n: int, source: str, fact: Fact, now_m
             ),
         ).lastrowid
     else:
-        n, slot_n, length = there
-        conn.execute(
-            "UPDATE facts SET slot_n = ?, bytes = ?, confidence = ?, updated_ms = ? WHERE n = ?",
-            (slots.replace(conn, slot_n, length, content), len(content), fact.confidence, now_ms, n),
-        )
+        n, slot_n, length, updated_ms = there
+        if updated_ms <= now_ms:  # else somebody has said otherwise since
+            conn.execute(
+                "UPDATE facts SET slot_n = ?, bytes = ?, confidence = ?, updated_ms = ? WHERE n = ?",
+                (slots.replace(conn, slot_n, length, content), len(content), fact.confidence, now_ms, n),
+            )
     return FactRow(*conn.execute(f"{_SELECT} WHERE facts.n = ?", (n,)).fetchone())
 
 

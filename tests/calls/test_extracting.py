@@ -15,7 +15,11 @@ import pytest
 from aiohttp import web
 
 from appliance.admin import wire
-from appliance.store import ledger
+from appliance.calls import extracting
+from appliance.calls.call import Call
+from appliance.calls.entries import EXTRACTION
+from appliance.calls.pipeline import Exchange, Pipeline
+from appliance.store import certificates, ledger
 from appliance.store.ledger import LedgerRow
 from tests.box import Box, box
 from tests.calls.outside import KINDS, outside, received
@@ -41,6 +45,9 @@ def listed(*facts: dict[str, Any]) -> str:
 def speaks(text: str) -> Script:
     """A script of one answer whose prompt was read whole."""
     return says(line(text), done("stop", prompt=PROMPT, completion=1))
+
+
+BROKEN = refuses(500, "broken")
 
 
 def good_model(*facts: dict[str, Any]) -> Script:
@@ -134,7 +141,7 @@ async def test_fifty_at_once_for_one_key_leave_one_fact_and_no_error(tmp_path: P
 @pytest.mark.parametrize(
     "script",
     [
-        refuses(500, "broken"),
+        BROKEN,
         speaks("no JSON at all"),
         speaks('{"facts": "none"}'),
         speaks(listed({"category": "contact"})),
@@ -150,8 +157,10 @@ async def test_an_extraction_that_fails_fails_no_answer(gateway: Box, ollama: Ol
     answer = await ask(gateway)
     assert (answer.status_code, answer.json()["content"], answer.json()["extracted"]) == (200, "Thanks.", [])
     assert await stored(gateway) == []
-    # Nothing stays open, and nothing reserved.
-    assert (await rows(gateway))[-1].ending == "complete"
+    extraction, main = await rows(gateway)
+    assert (extraction.task, main.ending) == ("extraction", "complete")
+    assert extraction.ending == ("failed" if script is BROKEN else "complete")
+    assert await gateway.read(certificates.open_intents) == []
 
 
 async def test_a_failed_answer_extracts_nothing(gateway: Box, ollama: OllamaDouble):
@@ -181,6 +190,97 @@ async def test_a_client_that_leaves_stops_the_extraction_too(gateway: Box, ollam
             await asyncio.sleep(0.05)
     assert {row.ending for row in await rows(gateway)} == {"cancelled"}
     assert await stored(gateway) == []
+    assert await gateway.read(certificates.open_intents) == []
+
+
+async def test_a_client_that_leaves_while_the_extraction_is_being_opened_leaves_nothing_open(
+    gateway: Box, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+):
+    opened, really = asyncio.Event(), Pipeline.open
+
+    async def slowly(self: Pipeline, call: Call) -> Exchange:
+        exchange = await really(self, call)
+        if call.endpoint == EXTRACTION:
+            opened.set()
+            await asyncio.sleep(0.2)
+        return exchange
+
+    monkeypatch.setattr(Pipeline, "open", slowly)
+    ollama.default = good_model(PHONE)
+    asked = asyncio.ensure_future(ask(gateway))
+    await opened.wait()
+    asked.cancel()
+    async with asyncio.timeout(10):
+        while len(await rows(gateway)) < 2:  # noqa: ASYNC110  the database tells nobody
+            await asyncio.sleep(0.05)
+    assert await gateway.read(certificates.open_intents) == []
+
+
+def extraction_waits(held: asyncio.Event) -> Script:
+    async def run(request: web.Request) -> web.StreamResponse:
+        if b'"facts"' not in await request.read():
+            return await speaks("Thanks.")(request)
+        await held.wait()
+        return await speaks(listed(PHONE))(request)
+
+    return run
+
+
+async def test_an_extraction_that_takes_too_long_holds_no_answer_up(
+    gateway: Box, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(extracting, "SECONDS", 0.2)
+    held = asyncio.Event()
+    ollama.default = extraction_waits(held)
+    answer = await ask(gateway)
+    held.set()
+    assert (answer.status_code, answer.json()["content"], answer.json()["extracted"]) == (200, "Thanks.", [])
+    assert answer.json()["latencyMs"] < 200
+    async with asyncio.timeout(10):
+        while len(await rows(gateway)) < 2:  # noqa: ASYNC110  the database tells nobody
+            await asyncio.sleep(0.05)
+    assert {row.task: row.ending for row in await rows(gateway)} == {"extraction": "cancelled", "simple": "complete"}
+
+
+async def test_a_daemon_that_stops_sends_the_answer_that_it_has(gateway: Box, ollama: OllamaDouble):
+    held = asyncio.Event()
+    ollama.default = extraction_waits(held)
+    asked = asyncio.ensure_future(ask(gateway))
+    await until(lambda: len(ollama.received) == 2)
+    await gateway.app.drain.finish(0.1)
+    answer = await asked
+    held.set()
+    assert (answer.status_code, answer.json()["content"], answer.json()["extracted"]) == (200, "Thanks.", [])
+
+
+async def test_it_is_no_request_of_the_caller(gateway: Box, ollama: OllamaDouble):
+    ollama.default = good_model(PHONE)
+    new = wire.NewKey("rare", scopes=("engine",), requests_per_minute=2, ceiling_milli=500)
+    key = (await gateway.admin.create_key(new)).secret
+    answered = [await ask(gateway, key=key) for _ in range(3)]
+    assert [answer.status_code for answer in answered] == [200, 200, 429]
+    assert all(answer.json()["extracted"] == [PHONE] for answer in answered[:2])
+
+
+async def test_of_two_messages_the_later_one_counts_whichever_was_extracted_first(gateway: Box, ollama: OllamaDouble):
+    held, late = asyncio.Event(), {**PHONE, "value": "07 98 76 54 32"}
+
+    async def run(request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        if b'"facts"' not in body:
+            return await speaks("Thanks.")(request)
+        if b"07 98 76 54 32" in body:
+            return await speaks(listed(late))(request)
+        await held.wait()
+        return await speaks(listed(PHONE))(request)
+
+    ollama.default = run
+    first = asyncio.ensure_future(ask(gateway))
+    await until(lambda: len(ollama.received) == 2)
+    await ask(gateway, "Sorry, it is 07 98 76 54 32.")
+    held.set()
+    assert (await first).json()["extracted"] == [PHONE]
+    assert [one["value"] for one in await stored(gateway)] == ["07 98 76 54 32"]
 
 
 async def test_facts_of_one_user_are_invisible_to_another(gateway: Box, ollama: OllamaDouble):
@@ -223,6 +323,48 @@ async def test_outside_it_is_masked_and_what_comes_back_is_what_was_said(tmp_pat
         assert b"06 12 34 56 78" not in received(double)
         assert [one["value"] for one in await stored(gateway)] == ["06 12 34 56 78"]
         assert len(asked) == 2
+
+
+HISTORY = [
+    {"role": "user", "content": "I am Mr. Jean Dupuis, jean@dupuis.fr"},
+    {"role": "assistant", "content": "Hello"},
+    {"role": "user", "content": "Dupuis has diabetes and owes us money"},
+]
+RECORD = [{"category": "customer", "data": {"name": "Jean Dupuis", "email": "jean@dupuis.fr"}}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "supplementary"), [(HISTORY, []), (HISTORY[-1:], RECORD)], ids=["said before", "in the context"]
+)
+async def test_what_stays_inside_stays_inside_for_the_extraction_too(
+    tmp_path: Path, ollama: OllamaDouble, messages: list[Any], supplementary: list[Any]
+):
+    # Nothing in the last message alone would tell that it is about somebody.
+    ollama.default = good_model()
+    async with outside(tmp_path / "state", "openai", ollama.url, shield="medical") as (gateway, double):
+        answer = await gateway.http.post(COMPLETE, content=orjson.dumps(about(messages, supplementary)))
+        assert (answer.status_code, answer.json()["routing"]["task"]) == (200, "sensitive")
+        assert (len(ollama.received), received(double)) == (2, b"")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("messages", "supplementary"), [(HISTORY, []), (HISTORY[-1:], RECORD)], ids=["said before", "in the context"]
+)
+async def test_what_the_context_gives_away_is_masked_in_the_extraction_too(
+    tmp_path: Path, kind: str, messages: list[Any], supplementary: list[Any]
+):
+    async with outside(tmp_path / "state", kind, mode="cloud", shield="medical") as (gateway, double):
+        answer = await gateway.http.post(COMPLETE, content=orjson.dumps(about(messages, supplementary)))
+        assert answer.status_code == 200, answer.text
+        assert b"diabetes" in received(double)
+        assert b"Dupuis" not in received(double)
+        assert b"dupuis" not in received(double)
+
+
+def about(messages: list[Any], supplementary: list[Any]) -> dict[str, Any]:
+    extraction = {"source": "s", "categories": ["contact"]}
+    return {"systemPrompt": "S", "messages": messages, "supplementary": supplementary, "extraction": extraction}
 
 
 async def test_a_hostile_message_talks_nobody_into_a_fact(gateway: Box, ollama: OllamaDouble):
