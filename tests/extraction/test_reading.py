@@ -65,6 +65,18 @@ def test_what_is_not_of_the_shape_holds_no_fact(text: str):
     assert facts_in(text, SEED, CATEGORIES) == ()
 
 
+@pytest.mark.parametrize(
+    "around", ["```json\n{}\n```", "Here are the facts: {} I hope that helps.", "<think>hm</think>\n{}", "  {}\n"]
+)
+def test_words_around_the_answer_do_no_harm(around: str):
+    assert facts_in(around.replace("{}", answer(PHONE)), SEED, CATEGORIES) == read(PHONE)
+
+
+@pytest.mark.parametrize("key", ["the password is: hunter2", "a/b", "k" * 101, "👍", ""])
+def test_a_key_is_a_name(key: str):
+    assert read({**PHONE, "key": key}) == ()
+
+
 class TestValues:
     @pytest.mark.parametrize(
         ("value", "message"),
@@ -88,6 +100,13 @@ class TestValues:
             ("12 rue", "au 12 rue"),
             ("👍", "ok 👍"),
             ("C++", "I write C++."),
+            ("0612345678", "06-12-34-56-78"),
+            ("06 12 34 56 78", "call 06.12.34.56.78."),
+            ("06 12 34 56 78", "(06) 12 34 56 78"),
+            ("+44 20 7946 0958", "Anna at +44 20 7946 0958."),
+            ("2024-01-05", "on 2024-01-05"),
+            ("A-4711", "order A-4711."),
+            ("12 rue de la Paix", "12 rue de la Paix, Paris"),
         ],
     )
     def test_what_the_message_says(self, value: str, message: str):
@@ -108,6 +127,13 @@ class TestValues:
             ("612345678", "0612345678"),
             ("Mari", SEED),
             ("x", ""),
+            ("12 34", SEED),
+            ("34 56 78", SEED),
+            ("500 euros", "1.500 euros"),
+            ("250.00", "1,250.00"),
+            ("5 kg", "3,5 kg"),
+            ("5 degrees", "-5 degrees"),
+            ("168.1", "192.168.1.10"),
             (5, "5"),
             (None, "None"),
             (["5"], "5"),
@@ -115,6 +141,9 @@ class TestValues:
     )
     def test_what_it_does_not(self, value: object, message: str):
         assert values(value, message) == []
+
+    def test_the_end_of_a_sentence_that_a_model_adds_is_none_of_it(self):
+        assert values("Marie Lambert.", "I am Marie Lambert") == ["Marie Lambert"]
 
     def test_a_later_place_counts_too(self):
         assert values("art", "a party of art") == ["art"]
@@ -163,7 +192,11 @@ class TestConfidence:
         (fact,) = facts_in(text, SEED, CATEGORIES)
         assert (fact.confidence, type(fact.confidence)) == (kept, float)
 
-    @pytest.mark.parametrize("given", ["0.9", None, True, [1]])
+    def test_some_write_it_as_a_string(self):
+        (fact,) = read({**PHONE, "confidence": "0.9"})
+        assert fact.confidence == 0.9
+
+    @pytest.mark.parametrize("given", ["high", "", "nan", None, True, [1]])
     def test_what_is_no_number(self, given: object):
         assert read({**PHONE, "confidence": given}) == ()
 
