@@ -13,7 +13,7 @@ import pytest
 
 from appliance.shield.categories import MEDICAL
 from tests.calls.leaks import VALUES, cell, listen, nested
-from tests.calls.outside import KINDS, TOKEN, outside, received, spellings
+from tests.calls.outside import KINDS, TOKEN, last_body, outside, received, spellings
 
 COMPLETE = "/v1/ai/complete"
 HI: Any = {"role": "user", "content": "Hi"}
@@ -68,7 +68,6 @@ async def test_nothing_leaks_and_all_is_restored(tmp_path: Path, kind: str):
 
 UNSENT: dict[str, Callable[[str], dict[str, Any]]] = {
     "source": lambda said: {"extraction": {"source": said, "categories": ["contact"]}},
-    "categories": lambda said: {"extraction": {"source": "s", "categories": [said]}},
     "model": lambda said: {"model": said},
     "user": lambda said: {"user": said},
     "unknown field": lambda said: {"notes": [{"said": said}]},
@@ -90,6 +89,31 @@ async def test_what_is_no_part_of_the_prompt_goes_to_nobody(tmp_path: Path, kind
                 assert not TOKEN.search(received(double).decode()), where
                 for form in spellings(value) if len(value) > 2 else {f"{value}-year".encode()}:
                     assert form not in received(double), (where, form)
+
+
+EXTRACTED: dict[str, Callable[[str], dict[str, Any]]] = {
+    "message": lambda said: {"messages": [{"role": "user", "content": said}]},
+    "category": lambda said: {"extraction": {"source": "s", "categories": ["contact", said]}},
+}
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+@pytest.mark.parametrize("position", EXTRACTED)
+async def test_an_extraction_asks_with_what_it_holds_masked(tmp_path: Path, position: str, kind: str):
+    async with outside(tmp_path / "state", kind, mode="cloud") as (gateway, double):
+        for category in MEDICAL:
+            value, sentence = VALUES[category]
+            listen(double)
+            extraction = {"extraction": {"source": "s", "categories": ["contact"]}}
+            asked = body({**extraction, **EXTRACTED[position](sentence.format(value))})
+            answer = await gateway.http.post(COMPLETE, content=orjson.dumps(asked))
+            where = f"{category} in {position} to {kind}"
+            assert answer.status_code == 200, (where, answer.text)
+            extracting = orjson.dumps(last_body(double))
+            assert b"You pull facts out of a message" in extracting, where
+            assert f"[{category}_".encode() in extracting, where
+            for form in spellings(value) if len(value) > 2 else {f"{value}-year".encode()}:
+                assert form not in received(double), (where, form)
 
 
 NUMBERS: dict[str, Callable[[Any], dict[str, Any]]] = {
