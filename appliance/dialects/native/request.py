@@ -145,7 +145,8 @@ def _block(fields: Fields, written: str | None) -> Block:
     data = fields.get("data")
     if data is None:
         raise DialectError(f"{fields.param('data')} is required", fields.param("data"))
-    priority = _PRIORITIES.get(fields.text("priority") or "medium")
+    named = fields.text("priority")
+    priority = _PRIORITIES.get("medium" if named is None else named)
     if priority is None:
         raise wrong_type(fields.param("priority"), "one of high, medium and low")
     text = as_text(data, None if written is None else member(written, "data"))
@@ -174,6 +175,6 @@ def _extraction(fields: Fields | None) -> Extraction | None:
 
 
 def _category(value: object, param: str) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= MAX_CATEGORY_CHARACTERS:
-        raise wrong_type(param, f"a string of 1 to {MAX_CATEGORY_CHARACTERS} characters")
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_CATEGORY_CHARACTERS:
+        raise wrong_type(param, f"a string of 1 to {MAX_CATEGORY_CHARACTERS} characters, not all blank")
     return value

@@ -1,8 +1,10 @@
 """Which strings of a body of `POST /v1/ai/complete` are its structure and no text, and which hold what cannot be read.
 
-Everything else that a body holds is text, fields that nobody knows included. The body itself is never forwarded, so
-that nothing in it needs to be told apart but what the shield reads. Source: completions.md ("Request body"); shield.md
-("What is scanned").
+Everything else that a body holds is text, fields that nobody knows included, but not what is to be extracted: that goes
+out with the extraction alone, which is a call of its own with a shield of its own. The body itself is never forwarded,
+so that nothing in it needs to be told apart but what the shield reads.
+
+Source: completions.md ("Request body"); shield.md ("What is scanned").
 """
 
 from appliance.dialects.bodies import NAME, WORD, Structure, is_file, place_of
@@ -11,12 +13,14 @@ from appliance.dialects.jsontext import KEY, Path
 _KINDS: frozenset[tuple[str, ...]] = frozenset({("messages", "role"), ("supplementary", "priority")})
 """The places of words out of a closed set, as their paths without the indices."""
 
+_EXTRACTION = "extraction"
+
 _DATA = ("supplementary", "data")
 
 
 def is_text(path: Path, text: str) -> bool:
     """Whether the shield has to read this string of a body. An empty one says nothing."""
-    if not text:
+    if not text or path[0] == _EXTRACTION:
         return False
     if path[-1] == KEY:
         return NAME.fullmatch(text) is None

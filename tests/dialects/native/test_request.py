@@ -129,6 +129,10 @@ def test_what_is_no_object_is_told_as_everywhere(body: bytes):
             "supplementary[0].priority must be one of high, medium and low",
         ),
         (
+            {"supplementary": [{"category": "c", "data": "x", "priority": ""}]},
+            "supplementary[0].priority must be one of high, medium and low",
+        ),
+        (
             {"supplementary": [{"category": "c", "data": "x"}] * 1001},
             "supplementary must be an array of at most 1000 blocks",
         ),
@@ -158,15 +162,19 @@ def test_what_is_no_object_is_told_as_everywhere(body: bytes):
         ),
         (
             {"extraction": {"source": "s", "categories": ["a", ""]}},
-            "extraction.categories[1] must be a string of 1 to 100 characters",
+            "extraction.categories[1] must be a string of 1 to 100 characters, not all blank",
+        ),
+        (
+            {"extraction": {"source": "s", "categories": [" "]}},
+            "extraction.categories[0] must be a string of 1 to 100 characters, not all blank",
         ),
         (
             {"extraction": {"source": "s", "categories": ["a" * 101]}},
-            "extraction.categories[0] must be a string of 1 to 100 characters",
+            "extraction.categories[0] must be a string of 1 to 100 characters, not all blank",
         ),
         (
             {"extraction": {"source": "s", "categories": ["a", 7]}},
-            "extraction.categories[1] must be a string of 1 to 100 characters",
+            "extraction.categories[1] must be a string of 1 to 100 characters, not all blank",
         ),
         (
             {"extraction": {"source": "s", "categories": ["a"] * 101}},
