@@ -216,7 +216,7 @@ async def test_a_small_call_is_answered_while_a_long_prompt_is_read(needs_llama:
         assert done == ["alone", "small", "long"]
         assert isinstance(alone[-1], End)
         assert isinstance(among[-1], End)
-        assert among[-1].prompt_tokens == alone[-1].prompt_tokens > 1000
+        assert among[-1].prompt_tokens == alone[-1].prompt_tokens > 800
     finally:
         await runner.stop()
 
@@ -260,7 +260,7 @@ async def test_who_leaves_a_large_question_keeps_its_place_until_it_is_done(runn
     await until(lambda: not runner.busy)
 
 
-LONG = "The river runs along the old road. " * 200
+LONG = "The river runs along the old road. " * 110
 
 
 async def _endless(runner: Runner):

@@ -237,6 +237,7 @@ async def test_a_client_that_reads_nothing_does_not_hold_the_machine_for_ever(
     ollama.default = says(*[line("x" * 60_000)] * 400, asyncio.Event())
     writer = await raw_call(gateway, stream=True, limit=1024)
     await until(lambda: ollama.left == 1)
+    await nothing_is_left(gateway)
     said = await newest_certificate(gateway)
     assert said["response"]["ending"] == "cancelled"
     writer.close()
