@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.box import Box
+from tests.json_values import leaves, values
 
 COMPLETE = "/v1/ai/complete"
 FIELDS = (
@@ -16,21 +17,8 @@ FIELDS = (
 MEMBERS = ("role", "content", "category", "label", "data", "priority", "source", "categories", "persist")
 WORDS = ("user", "assistant", "system", "high", "medium", "low", "customer", "", " ", '{"a":"b"}', "jane@example.org")
 
-leaf = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text(max_size=8)
-    | st.sampled_from(WORDS)
-)
-value = st.recursive(
-    leaf,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS) | st.text(max_size=4), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
+leaf = leaves(WORDS)
+value = values(WORDS, MEMBERS)
 message = st.fixed_dictionaries({"role": st.sampled_from(WORDS[:3]), "content": st.text(max_size=9)}) | value
 block = st.fixed_dictionaries(
     {"category": st.text(min_size=1, max_size=5), "data": value}, optional={"label": leaf, "priority": leaf}

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.box import Box
+from tests.json_values import values
 
 PARAMETERS = (
     "model", "messages", "stream", "stream_options", "temperature", "top_p", "seed", "stop", "max_tokens", "tools",
@@ -27,21 +28,7 @@ WORDS = (
     "required", "data:image/png;base64,AAAA", "#", "#/$defs/a", "object", "pulse-auto", "agent:x", "",
 )  # fmt: skip
 
-leaf = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text(max_size=8)
-    | st.sampled_from(WORDS)
-)
-value = st.recursive(
-    leaf,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS) | st.text(max_size=4), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
+value = values(WORDS, MEMBERS)
 message = st.dictionaries(st.sampled_from(MEMBERS), value, max_size=4)
 body = st.dictionaries(st.sampled_from(PARAMETERS), value, max_size=6) | st.builds(
     lambda fields, messages: {**fields, "messages": messages},
