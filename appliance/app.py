@@ -29,9 +29,12 @@ from appliance.calls.pipeline import Parts, Pipeline
 from appliance.calls.policy import LOCAL_PROVIDER, Policy, active_provider, full_model
 from appliance.calls.recovery import close_open_calls
 from appliance.calls.signed_thoughts import SignedThoughts
+from appliance.cluster.addresses import at_url
+from appliance.cluster.connections import open_session
 from appliance.cluster.contexts import Contexts
+from appliance.cluster.dispatch import Dispatch
 from appliance.cluster.health import OllamaProber
-from appliance.cluster.machine import Machine, at_url
+from appliance.cluster.machine import Machine
 from appliance.cluster.registry import Registry
 from appliance.cluster.scheduler import Scheduler
 from appliance.gateway import routes
@@ -49,7 +52,6 @@ from appliance.gateway.proofs import Proofs
 from appliance.gateway.room import ROOM_BYTES, Room
 from appliance.ids import Clock, Ids
 from appliance.lanes import external_connections
-from appliance.lanes.connections import open_session
 from appliance.lanes.external import ExternalLane
 from appliance.lanes.limits import Timeouts
 from appliance.lanes.ollama import OllamaLane
@@ -116,9 +118,11 @@ async def running(
 
         session = await stack.enter_async_context(open_session())
         outside = await stack.enter_async_context(external_connections.open_session())
-        registry = Registry(machines, OllamaProber(session))
-        await registry.start()
+        registry = Registry(OllamaProber(session))
         stack.push_async_callback(registry.stop)
+        await registry.start(machines)
+        scheduler = Scheduler(Dispatch(registry.snapshot, size=settings.queue.size), wait=settings.queue.wait)
+        registry.listen(scheduler.machine_changed)
 
         policy = LivePolicy(app_mode=settings.app_mode, shield_mode=settings.shield.mode, machines=registry.snapshot)
 
@@ -172,10 +176,10 @@ async def running(
                 policy=policy,
                 prices=prices,
                 local=LocalLane(
-                    scheduler=Scheduler(registry.snapshot),
+                    scheduler=scheduler,
                     machines=registry,
                     contexts=Contexts(settings.local.context),
-                    lane=OllamaLane(session, timeouts),
+                    lane=lambda _: OllamaLane(session, timeouts),
                     monotonic=time.monotonic,
                     new_call_id=lambda: ids.new("call"),
                     draw_seed=lambda: secrets.randbelow(2**31),

@@ -24,8 +24,9 @@ import orjson
 
 from appliance.admin import wire
 from appliance.admin.client import Client
+from appliance.cluster.addresses import at_url
 from appliance.cluster.health import OllamaProber
-from appliance.cluster.machine import Machine, at_url, default_model
+from appliance.cluster.machine import Machine, default_model
 from appliance.errors import AdminError, SynapseError
 from appliance.proofs import verify
 from appliance.settings import Settings, load

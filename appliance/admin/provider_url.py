@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from appliance.admin.policy_wire import ProviderKind
 from appliance.admin.wire import InvalidInput
-from appliance.cluster.machine import is_local
+from appliance.cluster.addresses import PRIVATE
 
 DEFAULTS: Mapping[ProviderKind, str] = {
     "openai": "https://api.openai.com/v1",
@@ -71,7 +71,7 @@ def _inside(host: str) -> bool:
     if host == "localhost":
         return True
     try:
-        return is_local(ipaddress.ip_address(host))
+        return PRIVATE.holds(ipaddress.ip_address(host))
     except ValueError:
         return False
 

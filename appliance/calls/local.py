@@ -11,19 +11,21 @@ from typing import Protocol
 
 from appliance.calls.asking_again import added, check_text, with_spent
 from appliance.calls.call import Call
-from appliance.calls.context import surely_too_long, was_cut, words
+from appliance.calls.context import was_cut, words
 from appliance.calls.entries import ENTRIES
 from appliance.calls.estimate import measure
+from appliance.calls.fitting import Fitting
 from appliance.calls.merging import merged
 from appliance.calls.offload import offloaded
 from appliance.calls.record import Course
+from appliance.cluster.choice import Wanted
 from appliance.cluster.contexts import Contexts
 from appliance.cluster.machine import Machine, Model
-from appliance.cluster.scheduler import Scheduler
+from appliance.cluster.scheduler import Lease, Scheduler
 from appliance.dialects.chat import DialectError, Event, Finish, TextDelta, ToolCallDelta, Usage
 from appliance.dialects.leaves import leaves
 from appliance.dialects.ollama.body import Prepared, Target, needs, offers, prepare
-from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable
+from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable, Overloaded
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.ollama import OllamaLane
 
@@ -31,7 +33,8 @@ _PARAMS = {"tools": "tools", "vision": "messages"}
 """The request's field that asks for what a model cannot do."""
 
 
-class FailureSink(Protocol):
+class Machines(Protocol):
+    def snapshot(self) -> tuple[Machine, ...]: ...
     def report_failure(self, machine_id: str, why: str) -> None: ...
 
 
@@ -40,18 +43,18 @@ class LocalLane:
     """What a run is made of. `draw_seed` gives a seed for a call for several answers that brings none."""
 
     scheduler: Scheduler
-    machines: FailureSink
+    machines: Machines
     contexts: Contexts
-    lane: OllamaLane
+    lane: Callable[[Machine], OllamaLane]
     monotonic: Callable[[], float]
     new_call_id: Callable[[], str]
     draw_seed: Callable[[], int]
 
 
 class LocalRun:
-    """One chat on one model."""
+    """One chat on one model. `known_only` keeps it off machines that are known by their address alone."""
 
-    def __init__(self, parts: LocalLane, call: Call, model: str, course: Course) -> None:
+    def __init__(self, parts: LocalLane, call: Call, model: str, course: Course, *, known_only: bool = False) -> None:
         self._parts = parts
         self._call = call
         self._chat = chat = call.chat
@@ -59,6 +62,7 @@ class LocalRun:
         self._told = replace(chat, tools=offers(chat))
         self._model = model
         self._course = course
+        self._known_only = known_only
         # An answer that may have to be tried again is kept back until it is whole. Beside tools the format cannot
         # bind at the first try, so that this is likely.
         self._hold = not call.stream or (chat.format is not None and bool(self._told.tools))
@@ -83,17 +87,23 @@ class LocalRun:
         spent = Usage(0, 0)
         failure: AttemptFailed | None = None
         again = forwarded = False
+        fitting = self._fitting()
         while True:
+            wanted = Wanted(self._model, fitting.fits, self._known_only, frozenset(tried))
+            leasing = self._parts.scheduler.lease(wanted, caller=self._call.caller.key_n, again=failure is not None)
             try:
-                async with self._parts.scheduler.lease(self._model, tried=frozenset(tried)) as machine:
-                    tried.add(machine.id)
-                    async with aclosing(self._attempt(machine, choice, again=again)) as events:
+                async with leasing as lease:
+                    self._course.waited(lease.waited)
+                    tried.add(lease.machine.id)
+                    async with aclosing(self._leased(lease, fitting, choice, again=again)) as events:
                         async for event in events:
                             forwarded = True
                             yield with_spent(spent, event) if isinstance(event, Finish) else event
-                    return
+                return
             except LocalLaneUnavailable as nobody:
                 raise failure or AttemptFailed(nobody, elsewhere=True, reached=False) from None
+            except Overloaded as busy:
+                raise AttemptFailed(busy, elsewhere=True, reached=failure is not None) from None
             except AttemptFailed as failed:
                 if failed.usage is not None:
                     spent = added(spent, failed.usage)
@@ -106,65 +116,88 @@ class LocalRun:
                     tried.clear()
                 failure = failed
 
-    async def _attempt(self, machine: Machine, choice: int, *, again: bool) -> AsyncGenerator[Event, None]:
+    def _fitting(self) -> Fitting:
+        """Raises ContextLengthExceeded where no machine can have room."""
+        estimate = measure(self._told).tokens
+        fitting = Fitting(self._parts.contexts, self._model, estimate=estimate, turns=len(self._told.messages))
+        fitting.look(self._parts.machines.snapshot())
+        return fitting
+
+    async def _leased(self, lease: Lease, fitting: Fitting, choice: int, *, again: bool) -> AsyncGenerator[Event, None]:
+        """One attempt on a machine that was found for it; what it shows of the machine is told to who chooses."""
+        machine = lease.machine
         model = machine.find(self._model)
         if model is None:  # it went between the choice of the machine and now
             lost = LocalLaneUnavailable("The machine has lost the model.", advice="Try again in a moment.")
             raise AttemptFailed(lost, elsewhere=True, reached=False)
         context = self._parts.contexts.of(machine, model)
-        prepared = await offloaded(self._call, lambda: self._prepare(model, context, choice, again=again))
-        course = self._course
-        course.sending(machine, self._model, prepared.body, choice=choice)
-        elapsed = self._parts.monotonic() - course.started
-        held: list[Event] = []
+        attempt = _Attempt(machine, model, context, fitting, choice, again)
         try:
-            async with aclosing(self._parts.lane.chat(machine.url, prepared, elapsed=elapsed)) as events:
-                async for event in self._checked(events, context):
-                    if self._hold:
-                        held.append(event)
-                    else:
-                        yield event
+            async with aclosing(self._attempt(attempt)) as events:
+                async for event in events:
+                    yield event
         except AttemptFailed as failed:
-            if not failed.reached:
-                self._parts.machines.report_failure(machine.id, "it accepted no connection")
+            if failed.speaks_against:
+                lease.outcome = "failed"
+            if failed.severed:
+                how = "the connection to it broke" if failed.reached else "it accepted no connection"
+                self._parts.machines.report_failure(machine.id, how)
+            if isinstance(failed.error, ContextLengthExceeded):
+                fitting.refused_at(context)
+                failed.elsewhere = fitting.larger(context, self._parts.machines.snapshot())
             raise
+        lease.outcome = "answered"
+
+    async def _attempt(self, attempt: "_Attempt") -> AsyncGenerator[Event, None]:
+        machine = attempt.machine
+        prepared = await offloaded(self._call, lambda: self._prepare(attempt))
+        course = self._course
+        course.sending(machine, self._model, prepared.body, choice=attempt.choice)
+        sent = self._parts.monotonic()
+        begun = False
+        held: list[Event] = []
+        lane = self._parts.lane(machine)
+        async with aclosing(lane.chat(machine.url, prepared, elapsed=sent - course.started)) as events:
+            async for event in self._checked(events, attempt):
+                if not begun:
+                    begun = True
+                    self._parts.scheduler.began(machine, self._model, self._parts.monotonic() - sent)
+                if self._hold:
+                    held.append(event)
+                else:
+                    yield event
         for event in held:
             yield event
 
-    def _prepare(self, model: Model, context: int, choice: int, *, again: bool) -> Prepared:
+    def _prepare(self, attempt: "_Attempt") -> Prepared:
         """The body for this model. Raises what the caller has to change, before anything is sent."""
+        model = attempt.model
         for missing in sorted(needs(self._chat) - model.capabilities):
             raise BadRequest(
                 f"The model {self._model!r} of this installation does not support {missing}.",
                 advice="Leave it out, or ask the administrator for a model that does.",
                 param=_PARAMS[missing],
             )
-        estimate = measure(self._told).tokens
-        if surely_too_long(estimate, len(self._told.messages), context):
-            tokens = max(estimate, context + 1)
-            raise ContextLengthExceeded(
-                f"This model's maximum context length is {context} tokens, but the messages came to about {tokens}"
-                " tokens.",
-                advice="Shorten the messages, or have the administrator raise [local] context.",
-                param="messages",
-                tokens=tokens,
-                maximum=context,
-            )
-        target = Target(self._model, model.capabilities, context)
+        target = Target(self._model, model.capabilities, attempt.context)
         try:
             return prepare(
-                self._chat, target, new_id=self._parts.new_call_id, choice=choice, seed=self._seed, again=again
+                self._chat,
+                target,
+                new_id=self._parts.new_call_id,
+                choice=attempt.choice,
+                seed=self._seed,
+                again=attempt.again,
             )
         except DialectError as error:
             raise BadRequest(error.message, param=error.param) from None
 
-    async def _checked(self, events: AsyncGenerator[Event, None], context: int) -> AsyncGenerator[Event, None]:
+    async def _checked(self, events: AsyncGenerator[Event, None], attempt: "_Attempt") -> AsyncGenerator[Event, None]:
         """The events, looked at as they go on: what the machine has read, and whether JSON is what was asked for."""
         text: list[str] = []
         called = False
         async for event in events:
             if isinstance(event, Finish):
-                event = await self._end(event, "".join(text), context, called=called)
+                event = await self._end(event, "".join(text), attempt, called=called)
             else:
                 self._course.content(self._parts.monotonic())
                 called = called or isinstance(event, ToolCallDelta)
@@ -172,12 +205,27 @@ class LocalRun:
                     text.append(event.text)
             yield event
 
-    async def _end(self, finish: Finish, text: str, context: int, *, called: bool) -> Finish:
+    async def _end(self, finish: Finish, text: str, attempt: "_Attempt", *, called: bool) -> Finish:
         said = await offloaded(self._call, lambda: words(leaf.text for leaf in leaves(self._told)))
-        if was_cut(said, finish.usage.prompt_tokens, context):
+        if was_cut(said, finish.usage.prompt_tokens, attempt.context):
+            if self._hold and attempt.fitting.larger(attempt.context, self._parts.machines.snapshot()):
+                too_long = attempt.fitting.exceeded(attempt.context)
+                raise AttemptFailed(too_long, elsewhere=True, usage=finish.usage)
             self._course.context_cut = True
             return Finish("length", finish.usage, finish.choice)
         wanted = self._chat.format if ENTRIES[self._call.endpoint].judged else None
         if wanted is not None and finish.reason == "stop" and not called:
             await check_text(text, wanted, self._chat.sampling, finish.usage)
         return finish
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """At one answer, the `choice`th that the call asks for. `again`: the model got it wrong once."""
+
+    machine: Machine
+    model: Model
+    context: int
+    fitting: Fitting
+    choice: int
+    again: bool

@@ -278,7 +278,10 @@ class Exchange:
                 advice="Run `ollama pull` on one, or start the embedded engine; `synapse status` lists the machines.",
             )
             raise AttemptFailed(nobody, elsewhere=True, reached=False)
-        return LocalRun(self._parts.local, self._call, choice.model, self._course).events()
+        decision = self._course.decision
+        sensitive = decision is not None and decision.task == "sensitive"
+        known_only = sensitive and self._policy.sensitive_on_open == "refuse"
+        return LocalRun(self._parts.local, self._call, choice.model, self._course, known_only=known_only).events()
 
     def _outside(self, choice: Candidate, outbound: Outbound) -> AsyncGenerator[Event, None]:
         run = ExternalRun(self._parts.external, self._call, choice, self._course, self._policy, outbound).events

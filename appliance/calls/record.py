@@ -44,7 +44,8 @@ class Course:
     `received` counts the pieces of content that came from who was asked last, `forwarded` says whether any text went on
     to the caller, `given` counts answers that went on whole and were then not what was asked for, and `finishes` are
     the ends of answers, which alone bring the model's own counts. `sent` is the hash of the newest body for each
-    answer. `context_cut`: a machine has left text out. `estimate` is of the prompt's tokens.
+    answer. `context_cut`: a machine has left text out. `estimate` is of the prompt's tokens. `queued`: seconds that the
+    call has waited for a machine.
     """
 
     started: float
@@ -65,6 +66,7 @@ class Course:
     lost: list[Usage] = field(default_factory=list[Usage])
     context_cut: bool = False
     estimate: int = 0
+    queued: float = 0.0
     text: Hash = field(default_factory=hashlib.sha256)
     order: InOrder = field(default_factory=InOrder)
 
@@ -113,6 +115,10 @@ class Course:
         """An attempt begins that leaves the building: `body`, in which `pii` was masked, goes to `provider`."""
         self._asked(provider, None, model, pii, masked)
         self.sent = {0: hashlib.sha256(body).hexdigest()}
+
+    def waited(self, seconds: float) -> None:
+        """There is a machine. Answers that are asked for together wait together."""
+        self.queued = max(self.queued, seconds)
 
     def spent(self, usage: Usage) -> None:
         """An answer came to its end and is thrown away. The end of the one that follows counts it too."""
@@ -221,7 +227,7 @@ def ledger_row(
         questions_milli=_questions(course, call, ending, rates, used.completion_tokens),
         cost_micro=costs.own,
         full_cost_micro=costs.full,
-        queue_ms=0,
+        queue_ms=round(course.queued * 1000),
         first_token_ms=round((course.first_token - course.started) * 1000) if course.first_token else None,
         masked=course.pii_masked,
     )

@@ -17,7 +17,12 @@ class Contexts:
         self._chosen: dict[tuple[str, str], int] = {}
 
     def of(self, machine: Machine, model: Model) -> int:
-        """Tokens of context to send with every call: what it is loaded with, else the default as far as it can."""
+        """Tokens of context to send with every call: what it is loaded with, else the default as far as it can.
+
+        Of a server whose context is its own affair: what it says that it is, 0 where it does not.
+        """
+        if machine.kind != "ollama":
+            return model.context_length or 0
         key = (machine.id, model.digest)
         if key not in self._chosen:
             wanted = self._least or DEFAULT_CONTEXT

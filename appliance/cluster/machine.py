@@ -3,18 +3,18 @@
 Knows nothing of HTTP or of calls; `cluster.health` fills it, `cluster.scheduler` chooses from it.
 """
 
-import base64
-import hashlib
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
-from urllib.parse import urlsplit
-
-from appliance.errors import ConfigError
 
 Trust = Literal["loopback", "pinned", "open"]
 """How sure we are of the other side: this very machine, a pinned certificate, or an address only (cluster.md)."""
+
+Kind = Literal["ollama", "openai-compatible"]
+"""What a machine speaks: Ollama's own API, or that of vLLM, Ray Serve and llama.cpp."""
+
+DEFAULT_SLOTS = 4
+"""Calls at the same time on a machine that does not say how many it can run (cluster.md, "Choosing a machine")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ class Model:
 class Machine:
     """One machine. `why` says in a sentence why it is not used; it is empty while the machine is healthy.
 
-    `loaded` gives for each model in memory the context length in tokens that it has there, 0 where unknown.
+    `loaded` gives for each model in memory the context length in tokens that it has there, 0 where unknown. `slots`:
+    how many calls it gets at the same time. `draining`: its calls may end, and it gets no more. `suspect`: a call has
+    found it failing, and until it was asked again it gets no more.
     """
 
     id: str
@@ -52,6 +54,10 @@ class Machine:
     why: str = "not asked yet"
     models: tuple[Model, ...] = ()
     loaded: Mapping[str, int] = field(default_factory=dict[str, int])
+    kind: Kind = "ollama"
+    slots: int = DEFAULT_SLOTS
+    draining: bool = False
+    suspect: bool = False
 
     def find(self, model: str) -> Model | None:
         """The model of this name that it runs itself; a tag that Ollama serves from its cloud does not count."""
@@ -62,7 +68,7 @@ class Machine:
         return self.find(model) is not None
 
     def failed(self, why: str) -> "Machine":
-        return replace(self, healthy=False, why=why)
+        return replace(self, healthy=False, suspect=False, why=why)
 
 
 def canonical(model: str) -> str:
@@ -83,68 +89,3 @@ def default_model(machines: tuple[Machine, ...]) -> str | None:
         return None
     best = min(found, key=lambda model: (-model.parameters, canonical(model.name)))
     return canonical(best.name)
-
-
-def at_url(url: str) -> Machine:
-    """A machine that the administrator named by its address.
-
-    Raises:
-        ConfigError: not an http(s) URL with a host, or an address outside the building.
-    """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port, parts = None, None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host or parts.username or parts.query or parts.fragment:
-        raise ConfigError(
-            f"[local] ollama: {url!r} is not the address of a machine.",
-            advice="Write it like http://192.168.1.20:11434.",
-        )
-    address = _literal(host)
-    if address is not None and not is_local(address):
-        raise ConfigError(
-            f"[local] ollama: {url!r} is not inside this network, so it cannot be called local.",
-            advice="Name a machine with a private address.",
-        )
-    loopback = host == "localhost" or (address is not None and address.is_loopback)
-    base = url.rstrip("/")
-    digest = hashlib.sha256(base.encode()).digest()
-    return Machine(
-        id="url-" + base64.b32encode(digest).decode().lower()[:16],
-        name=f"{host}:{port}" if port else host,
-        url=base,
-        trust="loopback" if loopback else "open",
-    )
-
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-def is_local(address: Address) -> bool:
-    """Whether an address can only be on this machine or in this network (RFC 1918, 3927, 4193, 4291)."""
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    plain = mapped or address
-    return any(plain in network for network in _LOCAL if network.version == plain.version)
-
-
-_LOCAL = tuple(
-    ipaddress.ip_network(network)
-    for network in (
-        "127.0.0.0/8",
-        "10.0.0.0/8",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "169.254.0.0/16",
-        "::1/128",
-        "fc00::/7",
-        "fe80::/10",
-    )
-)
-
-
-def _literal(host: str) -> Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from appliance.cluster.health import Prober
 from appliance.cluster.machine import Machine
@@ -12,51 +13,117 @@ _log = logging.getLogger(__name__)
 
 PROBE_INTERVAL_SECONDS = 5.0
 
+AGAIN_SECONDS = 0.25
+"""After a call found a machine failing it is asked at once, but not more often than this."""
+
+Listener = Callable[[Machine | None, Machine | None], None]
+"""Told of a machine before and after a change; None where it was, or is, none of ours."""
+
 
 class Registry:
     """Holds the newest picture of every machine; readers take a snapshot and never wait."""
 
-    def __init__(
-        self, machines: Iterable[Machine], prober: Prober, *, interval: float = PROBE_INTERVAL_SECONDS
-    ) -> None:
-        self._machines = {machine.id: machine for machine in machines}
+    def __init__(self, prober: Prober, *, interval: float = PROBE_INTERVAL_SECONDS) -> None:
         self._prober = prober
         self._interval = interval
+        self._machines: dict[str, Machine] = {}
+        self._wake: dict[str, asyncio.Event] = {}
+        self._loops: dict[str, asyncio.Task[None]] = {}
+        self._failed: set[str] = set()
+        self._listeners: list[Listener] = []
         self._tasks = Tasks()
 
     def snapshot(self) -> tuple[Machine, ...]:
         return tuple(self._machines.values())
 
-    async def start(self) -> None:
-        """Ask every machine once, then go on asking in the background."""
-        await asyncio.gather(*(self._probe(machine_id) for machine_id in self._machines))
-        for machine_id in self._machines:
-            self._tasks.spawn(f"probe-{machine_id}", self._probe_forever(machine_id))
+    def get(self, machine_id: str) -> Machine | None:
+        return self._machines.get(machine_id)
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    async def start(self, machines: Iterable[Machine]) -> None:
+        """Ask all of them once, then go on asking in the background."""
+        given = list(machines)
+        for machine in given:
+            self._set(machine)
+        await asyncio.gather(*(self._probe(machine.id) for machine in given))
+        for machine in given:
+            self._watch(machine.id)
 
     async def stop(self) -> None:
         await self._tasks.cancel()
 
+    def put(self, machine: Machine) -> None:
+        """Take a machine in, or say something else of one that is known; what it was last seen to have is kept."""
+        known = self._machines.get(machine.id)
+        if known is not None:
+            machine = replace(known, name=machine.name, url=machine.url, slots=machine.slots, draining=machine.draining)
+        self._set(machine)
+        self._watch(machine.id)
+        self.probe_soon(machine.id)
+
+    def remove(self, machine_id: str) -> None:
+        """It gets no more calls, and is not asked any more."""
+        before = self._machines.pop(machine_id, None)
+        if (loop := self._loops.pop(machine_id, None)) is not None:
+            loop.cancel()
+        self._wake.pop(machine_id, None)
+        if before is not None:
+            self._tell(before, None)
+
     def report_failure(self, machine_id: str, why: str) -> None:
-        """A call could not reach this machine: leave it out until a probe finds it well again."""
-        self._set(self._machines[machine_id].failed(why))
+        """A call could not reach this machine, or lost it: a probe, which comes at once, says how it is."""
+        machine = self._machines.get(machine_id)
+        if machine is not None:
+            self._failed.add(machine_id)
+            self._set(replace(machine, suspect=True, why=why))
+            self.probe_soon(machine_id)
+
+    def probe_soon(self, machine_id: str) -> None:
+        """Do not wait for the next turn."""
+        if (wake := self._wake.get(machine_id)) is not None:
+            wake.set()
+
+    def _watch(self, machine_id: str) -> None:
+        if machine_id not in self._loops:
+            self._wake[machine_id] = asyncio.Event()
+            self._loops[machine_id] = self._tasks.spawn(f"probe-{machine_id}", self._probe_forever(machine_id))
 
     async def _probe_forever(self, machine_id: str) -> None:
+        wake = self._wake[machine_id]
         while True:
-            await asyncio.sleep(self._interval)
+            try:
+                async with asyncio.timeout(self._interval):
+                    await wake.wait()
+            except TimeoutError:
+                pass
+            wake.clear()
             await self._probe(machine_id)
+            await asyncio.sleep(min(AGAIN_SECONDS, self._interval))
 
     async def _probe(self, machine_id: str) -> None:
         machine = self._machines[machine_id]
+        self._failed.discard(machine_id)
         try:
             found = await self._prober.probe(machine)
         except Exception as error:  # whatever a machine sends, the next probe has to come
             _log.error("the probe of machine %s failed: %s", machine.name, type(error).__name__)
             found = machine.failed("it does not answer like Ollama")
-        self._set(found)
+        now = self._machines.get(machine_id)
+        if now is None or machine_id in self._failed:  # a call has found out more since then
+            return
+        # What was decided about it while it was asked holds.
+        self._set(replace(found, name=now.name, slots=now.slots, draining=now.draining, suspect=False))
 
     def _set(self, machine: Machine) -> None:
-        before = self._machines[machine.id]
+        before = self._machines.get(machine.id)
         self._machines[machine.id] = machine
-        if before.healthy != machine.healthy:
+        if before is not None and before.healthy != machine.healthy:
             state = "is well" if machine.healthy else f"is not used: {machine.why}"
             _log.info("machine %s %s", machine.name, state)
+        self._tell(before, machine)
+
+    def _tell(self, before: Machine | None, after: Machine | None) -> None:
+        for listener in self._listeners:
+            listener(before, after)

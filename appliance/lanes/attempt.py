@@ -1,14 +1,15 @@
 """How one attempt at a call fails, whichever lane made it."""
 
 from appliance.dialects.chat import Usage
-from appliance.errors import CallError
+from appliance.errors import CallError, ContextLengthExceeded, LocalLaneUnavailable
 
 
 class AttemptFailed(Exception):
     """One attempt failed.
 
     `elsewhere`: another machine or provider may still answer. `again`: the model got it wrong, and the same one may
-    do better on a second try. `reached`: it got our bytes. `usage`: what an answer has cost that came to its end.
+    do better on a second try. `reached`: it got our bytes. `severed`: there was no connection, or it broke. `usage`:
+    what an answer has cost that came to its end.
     """
 
     def __init__(
@@ -18,6 +19,7 @@ class AttemptFailed(Exception):
         elsewhere: bool,
         again: bool = False,
         reached: bool = True,
+        severed: bool = False,
         usage: Usage | None = None,
     ) -> None:
         super().__init__(error.message)
@@ -25,4 +27,12 @@ class AttemptFailed(Exception):
         self.elsewhere = elsewhere
         self.again = again
         self.reached = reached
+        self.severed = severed
         self.usage = usage
+
+    @property
+    def speaks_against(self) -> bool:
+        """Whether it speaks against who was asked (a connection error, a 5xx, a 429), and not against the request, the
+        model or the list of models."""
+        listed = self.reached and isinstance(self.error, LocalLaneUnavailable)
+        return self.elsewhere and not listed and not isinstance(self.error, ContextLengthExceeded)

@@ -87,7 +87,7 @@ class OllamaLane:
         except TimeoutError as error:
             raise limit.passed(_WORDS) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _died("the connection broke") from error
+            raise _died("the connection broke", severed=True) from error
 
     async def _events(
         self, response: aiohttp.ClientResponse, reader: Reader, first_byte: Limit, total: Limit
@@ -116,7 +116,7 @@ async def _read(response: aiohttp.ClientResponse, limit: Limit) -> bytes:
     except TimeoutError as error:
         raise limit.passed(_WORDS) from error
     except (aiohttp.ClientError, OSError) as error:
-        raise _died("the connection broke") from error
+        raise _died("the connection broke", severed=True) from error
 
 
 def _parse(lines: Lines, reader: Reader, chunk: bytes) -> Iterator[Event]:
@@ -137,14 +137,14 @@ def _unreachable(why: str) -> AttemptFailed:
         f"A machine that runs models cannot be reached: {why}.",
         advice="Check that Ollama or the embedded engine is running; `synapse status` lists the machines.",
     )
-    return AttemptFailed(error, elsewhere=True, reached=False)
+    return AttemptFailed(error, elsewhere=True, reached=False, severed=True)
 
 
-def _died(how: str) -> AttemptFailed:
+def _died(how: str, *, severed: bool = False) -> AttemptFailed:
     error = UpstreamFailed(
         f"The machine failed while it answered: {how}.", advice="Try again; `synapse status` says how the machines are."
     )
-    return AttemptFailed(error, elsewhere=True)
+    return AttemptFailed(error, elsewhere=True, severed=severed)
 
 
 def _told(error: OllamaError) -> AttemptFailed:

@@ -1,7 +1,8 @@
 from dataclasses import replace
 
+from appliance.cluster.addresses import at_url
 from appliance.cluster.contexts import DEFAULT_CONTEXT, Contexts
-from appliance.cluster.machine import Model, at_url
+from appliance.cluster.machine import Model
 
 MODEL = Model("m:latest", "digest", 1, frozenset({"completion"}), remote=False, context_length=131_072)
 MACHINE = replace(at_url("http://127.0.0.1:1"), models=(MODEL,))

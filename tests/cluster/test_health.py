@@ -4,8 +4,8 @@ import aiohttp
 import pytest
 
 from appliance.cluster import health
+from appliance.cluster.addresses import at_url
 from appliance.cluster.health import OllamaProber, Shown, healthy, read_shown
-from appliance.cluster.machine import at_url
 from tests.upstreams.ollama import OllamaDouble
 
 TAG = {

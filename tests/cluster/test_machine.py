@@ -1,9 +1,6 @@
-import ipaddress
-
 import pytest
 
-from appliance.cluster.machine import Machine, Model, at_url, canonical, default_model, is_local, leaves_the_building
-from appliance.errors import ConfigError
+from appliance.cluster.machine import Machine, Model, canonical, default_model, leaves_the_building
 
 
 def model(name: str, parameters: int = 1, *, capabilities: tuple[str, ...] = ("completion",), remote: bool = False):
@@ -12,67 +9,6 @@ def model(name: str, parameters: int = 1, *, capabilities: tuple[str, ...] = ("c
 
 def machine(*models: Model, healthy: bool = True) -> Machine:
     return Machine("m", "m", "http://127.0.0.1:1", "loopback", healthy=healthy, models=models)
-
-
-@pytest.mark.parametrize(
-    ("url", "trust", "name"),
-    [
-        ("http://127.0.0.1:11434", "loopback", "127.0.0.1:11434"),
-        ("http://localhost:11434/", "loopback", "localhost:11434"),
-        ("http://[::1]:11434", "loopback", "::1:11434"),
-        ("http://192.168.1.20:11434", "open", "192.168.1.20:11434"),
-        ("https://ollama.office.lan", "open", "ollama.office.lan"),
-    ],
-)
-def test_a_machine_by_its_address(url: str, trust: str, name: str):
-    found = at_url(url)
-    assert (found.trust, found.name) == (trust, name)
-    assert found.id == at_url(url.rstrip("/")).id
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "127.0.0.1:11434",
-        "ftp://127.0.0.1",
-        "http://",
-        "http://user:secret@10.0.0.1",
-        "http://10.0.0.1:notaport",
-        "http://8.8.8.8:11434",
-        "https://[2001:4860:4860::8888]",
-    ],
-)
-def test_an_address_outside_or_no_address_is_refused(url: str):
-    with pytest.raises(ConfigError) as refused:
-        at_url(url)
-    assert refused.value.advice
-
-
-# RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6598 (shared space is a carrier's, not the office's).
-@pytest.mark.parametrize(
-    ("address", "local"),
-    [
-        ("127.0.0.1", True),
-        ("127.255.0.9", True),
-        ("10.1.2.3", True),
-        ("172.16.0.1", True),
-        ("172.32.0.1", False),
-        ("192.168.255.255", True),
-        ("192.169.0.1", False),
-        ("169.254.1.1", True),
-        ("100.64.0.1", False),
-        ("0.0.0.0", False),
-        ("8.8.8.8", False),
-        ("::1", True),
-        ("fd00::1", True),
-        ("fe80::1", True),
-        ("2001:db8::1", False),
-        ("::ffff:192.168.1.1", True),
-        ("::ffff:8.8.8.8", False),
-    ],
-)
-def test_what_counts_as_inside_the_building(address: str, local: bool):
-    assert is_local(ipaddress.ip_address(address)) is local
 
 
 @pytest.mark.parametrize(

@@ -1,100 +1,157 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from appliance.cluster.machine import Machine, Model
-from appliance.cluster.scheduler import Load, Scheduler, choose
-from appliance.errors import LocalLaneUnavailable, ModelAbsent
+from appliance.cluster.choice import Wanted
+from appliance.cluster.dispatch import Dispatch
+from appliance.cluster.machine import Machine
+from appliance.cluster.scheduler import Scheduler
+from appliance.errors import LocalLaneUnavailable, Overloaded
+from tests.cluster.machines import first, machine
+from tests.waiting import until
 
-
-def machine(
-    name: str, *, models: tuple[str, ...] = ("m",), healthy: bool = True, loaded: tuple[str, ...] = ()
-) -> Machine:
-    listed = tuple(Model(one, "d", 1, frozenset({"completion"}), remote=False) for one in models)
-    return Machine(name, name, f"http://{name}", "open", "ollama/1", healthy, "", listed, dict.fromkeys(loaded, 4096))
+M = Wanted("m")
 
 
-def first() -> float:
-    return 0.0
+def of(*machines: Machine, size: int = 64, wait: float = 30.0) -> Scheduler:
+    return Scheduler(Dispatch(lambda: machines, size=size, tie=first), wait=wait)
 
 
-def test_fewest_in_flight_first():
-    loads = [Load(machine("a"), 2), Load(machine("b"), 1), Load(machine("c"), 3)]
-    assert choose(loads, "m", tie=first) == machine("b")
-
-
-def test_at_a_tie_the_machine_that_has_the_model_loaded():
-    loads = [Load(machine("cold"), 1), Load(machine("warm", loaded=("m",)), 1)]
-    chosen = choose(loads, "m:latest", tie=first)
-    assert chosen is not None
-    assert chosen.name == "warm"
-
-
-def test_only_healthy_machines_with_the_model():
-    assert (
-        choose([Load(machine("a", healthy=False), 0), Load(machine("b", models=("other",)), 0)], "m", tie=first) is None
-    )
-
-
-loads = st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.booleans(), st.booleans()), max_size=6)
-
-
-@given(loads)
-def test_the_choice_is_always_the_best_there_is(rows: list[tuple[int, bool, bool, bool]]):
-    made = [
-        Load(machine(f"n{i}", models=("m",) if has else (), healthy=well, loaded=("m",) if warm else ()), busy)
-        for i, (busy, well, has, warm) in enumerate(rows)
-    ]
-    fit = [load for load, (_, well, has, _) in zip(made, rows, strict=True) if well and has]
-    chosen = choose(made, "m", tie=first)
-    assert (chosen is None) == (not fit)
-    if chosen is not None:
-        assert next(load.in_flight for load in fit if load.machine == chosen) == min(load.in_flight for load in fit)
+async def hold(scheduler: Scheduler, go: asyncio.Event) -> str:
+    async with scheduler.lease(M) as lease:
+        await go.wait()
+        return lease.machine.id
 
 
 async def test_calls_spread_and_leave_no_slot_behind():
-    scheduler = Scheduler(lambda: (machine("a"), machine("b")))
-    go = asyncio.Event()
-
-    async def call() -> str:
-        async with scheduler.lease("m") as found:
-            await go.wait()
-            return found.id
-
-    calls = [asyncio.ensure_future(call()) for _ in range(10)]
-    await asyncio.sleep(0)
-    assert (scheduler.in_flight("a"), scheduler.in_flight("b")) == (5, 5)
+    scheduler, go = of(machine("a"), machine("b")), asyncio.Event()
+    calls = [asyncio.ensure_future(hold(scheduler, go)) for _ in range(10)]
+    await until(lambda: scheduler.waiting == 2)
+    assert (scheduler.in_flight("a"), scheduler.in_flight("b")) == (4, 4)
     calls[0].cancel()
     go.set()
-    await asyncio.gather(*calls, return_exceptions=True)
-    assert (scheduler.in_flight("a"), scheduler.in_flight("b")) == (0, 0)
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(isinstance(end, str) for end in ends) == 9
+    assert (scheduler.in_flight("a"), scheduler.in_flight("b"), scheduler.waiting) == (0, 0, 0)
 
 
 async def test_machines_that_were_tried_are_left_out():
-    scheduler = Scheduler(lambda: (machine("a"), machine("b")))
-    async with scheduler.lease("m", tried=frozenset({"a"})) as found:
-        assert found.id == "b"
+    scheduler = of(machine("a"), machine("b"))
+    async with scheduler.lease(Wanted("m", tried=frozenset({"a"}))) as lease:
+        assert lease.machine.id == "b"
     with pytest.raises(LocalLaneUnavailable):
-        async with scheduler.lease("m", tried=frozenset({"a", "b"})):
+        async with scheduler.lease(Wanted("m", tried=frozenset({"a", "b"}))):
             pass
 
 
-async def test_a_machine_that_is_only_down_may_come_back():
-    scheduler = Scheduler(lambda: (machine("big", healthy=False), machine("small", models=("other",))))
-    with pytest.raises(LocalLaneUnavailable, match="is reachable") as refused:
-        async with scheduler.lease("m"):
-            pass
-    assert not isinstance(refused.value, ModelAbsent)
+async def test_who_leaves_while_it_waits_takes_no_place():
+    scheduler, go = of(replace(machine("a"), slots=1)), asyncio.Event()
+    holding = asyncio.ensure_future(hold(scheduler, go))
+    waiting = asyncio.ensure_future(hold(scheduler, go))
+    await until(lambda: scheduler.waiting == 1)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert scheduler.waiting == 0
+    go.set()
+    await holding
+    assert scheduler.in_flight("a") == 0
 
 
-async def test_the_refusal_says_what_to_do():
-    absent = Scheduler(lambda: (machine("a", models=("other",)),))
-    with pytest.raises(ModelAbsent, match="ollama pull m"):
-        async with absent.lease("m"):
-            pass
-    down = Scheduler(lambda: (machine("a", healthy=False),))
-    with pytest.raises(LocalLaneUnavailable, match="synapse status"):
-        async with down.lease("m"):
-            pass
+async def test_who_leaves_in_the_moment_in_which_it_gets_a_machine_gives_it_back():
+    scheduler, go = of(replace(machine("a"), slots=1)), asyncio.Event()
+    holding = asyncio.ensure_future(hold(scheduler, go))
+    waiting = asyncio.ensure_future(hold(scheduler, asyncio.Event()))
+    last = asyncio.ensure_future(hold(scheduler, go))
+    await until(lambda: scheduler.waiting == 2)
+    holding.add_done_callback(lambda _: waiting.cancel())
+    go.set()
+    assert await asyncio.wait_for(last, 5) == "a"
+    await asyncio.wait([waiting])
+    assert waiting.cancelled()
+    assert scheduler.in_flight("a") == 0
+
+
+async def test_who_waits_too_long_is_told_so():
+    scheduler, go = of(replace(machine("a"), slots=1), wait=0.02), asyncio.Event()
+    holding = asyncio.ensure_future(hold(scheduler, go))
+    await until(lambda: scheduler.in_flight("a") == 1)
+    with pytest.raises(Overloaded, match=r"0\.02 s") as refused:
+        await hold(scheduler, go)
+    assert refused.value.retry_after
+    assert scheduler.waiting == 0
+    go.set()
+    await holding
+
+
+async def test_who_waits_for_a_machine_that_goes_is_told_at_once():
+    machines = [replace(machine("a"), slots=1)]
+    scheduler, go = Scheduler(Dispatch(lambda: machines, tie=first), wait=30), asyncio.Event()
+    holding = asyncio.ensure_future(hold(scheduler, go))
+    waiting = asyncio.ensure_future(hold(scheduler, go))
+    await until(lambda: scheduler.waiting == 1)
+    before, machines[0] = machines[0], machines[0].failed("down")
+    scheduler.machine_changed(before, machines[0])
+    with pytest.raises(LocalLaneUnavailable):
+        await asyncio.wait_for(waiting, 5)
+    go.set()
+    await holding
+
+
+async def test_who_waits_gets_a_machine_that_comes():
+    machines = [replace(machine("a"), slots=1)]
+    scheduler, go = Scheduler(Dispatch(lambda: machines, tie=first), wait=30), asyncio.Event()
+    holding = asyncio.ensure_future(hold(scheduler, go))
+    waiting = asyncio.ensure_future(hold(scheduler, go))
+    await until(lambda: scheduler.waiting == 1)
+    machines.append(machine("b"))
+    scheduler.machine_changed(None, machines[1])
+    await until(lambda: scheduler.in_flight("b") == 1)
+    go.set()
+    assert await waiting == "b"
+    await holding
+
+
+async def test_a_suspect_machine_is_waited_for():
+    """A call has found it failing. With no other machine, the next call is not refused before it was asked."""
+    machines = [replace(machine("a"), suspect=True)]
+    scheduler, go = Scheduler(Dispatch(lambda: machines, tie=first), wait=30), asyncio.Event()
+    go.set()
+    waiting = asyncio.ensure_future(hold(scheduler, go))
+    await until(lambda: scheduler.waiting == 1)
+    before, machines[0] = machines[0], machine("a")
+    scheduler.machine_changed(before, machines[0])
+    assert await waiting == "a"
+
+
+async def test_three_failures_in_a_row_rest_a_machine_until_it_comes_back():
+    scheduler = of(machine("a"), machine("b"))
+    for _ in range(3):
+        async with scheduler.lease(Wanted("m", tried=frozenset({"b"}))) as lease:
+            lease.outcome = "failed"
+    assert scheduler.resting("a")
+    async with scheduler.lease(M) as lease:
+        assert lease.machine.id == "b"
+    scheduler.machine_changed(machine("a", healthy=False), machine("a"))
+    async with scheduler.lease(M) as lease:
+        assert lease.machine.id == "a"
+        lease.outcome = "answered"
+    assert not scheduler.resting("a")
+
+
+async def test_a_lease_knows_how_long_it_was_waited_for():
+    now = 0.0
+    scheduler = Scheduler(
+        Dispatch(lambda: (replace(machine("a"), slots=1),), tie=first), wait=30, monotonic=lambda: now
+    )
+    async with scheduler.lease(M) as lease:
+        assert lease.waited == 0
+        waiting = asyncio.ensure_future(_waited(scheduler))
+        await until(lambda: scheduler.waiting == 1)
+        now = 2.5
+    assert await waiting == 2.5
+
+
+async def _waited(scheduler: Scheduler) -> float:
+    async with scheduler.lease(M) as lease:
+        return lease.waited

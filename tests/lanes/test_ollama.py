@@ -6,11 +6,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from appliance.cluster.connections import open_session
 from appliance.dialects.chat import Event, Finish, TextDelta, Usage
 from appliance.dialects.ollama.body import Prepared
 from appliance.dialects.ollama.lines import Reader
 from appliance.lanes.attempt import AttemptFailed
-from appliance.lanes.connections import open_session
 from appliance.lanes.limits import Timeouts
 from appliance.lanes.ollama import OllamaLane
 from tests.upstreams.ollama import OllamaDouble, Script, answers, done, line, refuses, says

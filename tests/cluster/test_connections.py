@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from appliance.lanes.connections import LocalResolver, open_session
+from appliance.cluster.connections import LocalResolver, open_session
 from tests.upstreams.ollama import OllamaDouble
 
 

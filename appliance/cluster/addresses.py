@@ -1,0 +1,120 @@
+"""Which addresses are inside the building, and the machines that are known by one.
+
+Whatever is called local must be local (cluster.md, "Node agent and trust"). Pure: names are resolved elsewhere, at
+every connect, and what comes of it is checked against the same networks.
+"""
+
+import base64
+import hashlib
+import ipaddress
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from appliance.cluster.machine import DEFAULT_SLOTS, Kind, Machine
+from appliance.errors import ConfigError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_ALWAYS = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "127.0.0.0/8",
+        "10.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "169.254.0.0/16",
+        "::1/128",
+        "fc00::/7",
+        "fe80::/10",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The networks of the building: private ones, and those that the administrator lists as `also`."""
+
+    also: tuple[Network, ...] = ()
+
+    def holds(self, address: Address) -> bool:
+        """Whether an address can only be on this machine or in this network (RFC 1918, 3927, 4193, 4291)."""
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        plain = mapped or address
+        return any(plain in network for network in (*_ALWAYS, *self.also) if network.version == plain.version)
+
+
+PRIVATE = Inside()
+"""Without anything that an administrator has listed."""
+
+
+def literal(host: str) -> Address | None:
+    """The address that a host of a URL is written as; None for a name."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def host_of(url: str) -> str:
+    """The host of a machine's URL, "" where it has none."""
+    return _parts(url).hostname or ""
+
+
+def at_url(
+    url: str,
+    *,
+    kind: Kind = "ollama",
+    name: str | None = None,
+    slots: int = DEFAULT_SLOTS,
+    inside: Inside = PRIVATE,
+) -> Machine:
+    """A machine that the administrator named by its address; `name` is what to call it, else its host and port.
+
+    Raises:
+        ConfigError: not an http(s) URL with a host, or an address outside the building.
+    """
+    parts = _parts(url)
+    host = parts.hostname
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigError(
+            f"{_shown(url)} is not the address of a machine.", advice="Write it like http://192.168.1.20:11434."
+        )
+    address = literal(host)
+    if address is not None and not inside.holds(address):
+        raise outside(url)
+    loopback = host == "localhost" or (address is not None and address.is_loopback)
+    base = url.rstrip("/")
+    digest = hashlib.sha256(base.encode()).digest()
+    return Machine(
+        id="url-" + base64.b32encode(digest).decode().lower()[:16],
+        name=name or (f"{host}:{parts.port}" if parts.port else host),
+        url=base,
+        trust="loopback" if loopback else "open",
+        kind=kind,
+        slots=slots,
+    )
+
+
+def outside(url: str) -> ConfigError:
+    """The address leads out of the building."""
+    return ConfigError(
+        f"{_shown(url)} is not inside this network, so it cannot be called local.",
+        advice="Name a machine with a private address, or one in [local] networks; a service outside is added with"
+        " `synapse provider add`.",
+    )
+
+
+def _parts(url: str) -> SplitResult:
+    """Of what is no URL nothing."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return urlsplit("")
+    return parts
+
+
+def _shown(url: str) -> str:
+    """As it may be repeated: a password in it stays out."""
+    return repr(url) if "@" not in url else "What was given"
