@@ -14,11 +14,13 @@ from starlette.types import ASGIApp
 
 from appliance import DISTRIBUTION
 from appliance.admin import api
+from appliance.admin.node_changes import Books
 from appliance.admin.provider_checker import ProviderChecker
 from appliance.admin.service import Facts, Service
 from appliance.admin.service import Parts as AdminParts
 from appliance.admin.shield_view import ShieldView
 from appliance.admin.views import ActivityView, MachineView, ProofView
+from appliance.app_machines import running_machines
 from appliance.calls.backlog import Backlog
 from appliance.calls.external import Endpoints, ExternalLanes, opened_endpoints
 from appliance.calls.extracting import Extractor
@@ -29,14 +31,9 @@ from appliance.calls.pipeline import Parts, Pipeline
 from appliance.calls.policy import LOCAL_PROVIDER, Policy, active_provider, full_model
 from appliance.calls.recovery import close_open_calls
 from appliance.calls.signed_thoughts import SignedThoughts
-from appliance.cluster.addresses import at_url
-from appliance.cluster.connections import open_session
 from appliance.cluster.contexts import Contexts
-from appliance.cluster.dispatch import Dispatch
-from appliance.cluster.health import OllamaProber
 from appliance.cluster.machine import Machine
 from appliance.cluster.registry import Registry
-from appliance.cluster.scheduler import Scheduler
 from appliance.gateway import routes
 from appliance.gateway.auth import Authenticator
 from appliance.gateway.calling import Calling, Desk
@@ -54,7 +51,6 @@ from appliance.ids import Clock, Ids
 from appliance.lanes import external_connections
 from appliance.lanes.external import ExternalLane
 from appliance.lanes.limits import Timeouts
-from appliance.lanes.ollama import OllamaLane
 from appliance.metering.budgets import Account, Budgets
 from appliance.metering.metrics import Metrics, Now
 from appliance.metering.months import Month
@@ -103,7 +99,6 @@ async def running(
         ConfigError: a machine's address makes no sense.
     """
     ids = Ids(secrets.token_bytes)
-    machines = [at_url(url) for url in settings.local.ollama]
     sealer = Sealer.load(settings.state_dir, environ)
     async with AsyncExitStack() as stack:
         database = await Database.open(settings.state_dir / "synapse.db", fsync=settings.store.fsync)
@@ -116,13 +111,22 @@ async def running(
         await wiper.start()
         stack.push_async_callback(wiper.stop)
 
-        session = await stack.enter_async_context(open_session())
+        limits = settings.timeouts
+        timeouts = Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)
+        machines = await stack.enter_async_context(
+            running_machines(
+                settings,
+                environ,
+                database=database,
+                books=Books(notary, sealer),
+                clock=clock,
+                ids=ids,
+                timeouts=timeouts,
+                base_url=base_url,
+            )
+        )
+        registry, scheduler = machines.registry, machines.scheduler
         outside = await stack.enter_async_context(external_connections.open_session())
-        registry = Registry(OllamaProber(session))
-        stack.push_async_callback(registry.stop)
-        await registry.start(machines)
-        scheduler = Scheduler(Dispatch(registry.snapshot, size=settings.queue.size), wait=settings.queue.wait)
-        registry.listen(scheduler.machine_changed)
 
         policy = LivePolicy(app_mode=settings.app_mode, shield_mode=settings.shield.mode, machines=registry.snapshot)
 
@@ -149,8 +153,6 @@ async def running(
         await reload_live_settings()
         prices = Prices({(one.provider, one.model): Rate(*one.rate) for one in settings.prices.models}, clock)
         version = installed_version(DISTRIBUTION)
-        limits = settings.timeouts
-        timeouts = Timeouts(limits.connect, limits.first_byte, limits.idle, limits.total)
         backlog = Backlog(database)
         stack.push_async_callback(backlog.stop)
         metrics, tasks = Metrics(version), Tasks()
@@ -179,7 +181,7 @@ async def running(
                     scheduler=scheduler,
                     machines=registry,
                     contexts=Contexts(settings.local.context),
-                    lane=lambda _: OllamaLane(session, timeouts),
+                    ask=machines.lane.ask,
                     monotonic=time.monotonic,
                     new_call_id=lambda: ids.new("call"),
                     draw_seed=lambda: secrets.randbelow(2**31),
@@ -264,6 +266,7 @@ async def running(
                 checker=ProviderChecker(outside),
                 policy=policy,
                 prices=prices,
+                nodes=machines.nodes,
             )
         )
         yield App(

@@ -5,82 +5,63 @@ Source of the commands and their options: operations.md, "Commands".
 """
 
 import argparse
-import difflib
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 
+from appliance import machine_arguments
 from appliance.commands import values
-
-WRONG_USAGE = 2
+from appliance.parsing import Parser, Refused, command, common_options, group_of, read
 
 DESCRIPTION = "An office's own gateway to language models: answers from its own machines, and certifies every call."
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the nearest known word and where to read on."""
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(allow_abbrev=False, **given)
-
-    def error(self, message: str) -> NoReturn:
-        end = "" if message.endswith("?") else "."
-        self.exit(WRONG_USAGE, f"{self.prog}: {message}{end} Try: {self.prog} --help\n")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            known = [str(choice) for choice in action.choices]
-            near = difflib.get_close_matches(str(value), known, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}"
-            raise argparse.ArgumentError(action, f'there is no "{value}"; {hint}')
 
 
 def parser() -> Parser:
     """The whole parser. A parsed command line has `command`, such as `key create`, `config`, `json` and the
     command's own arguments."""
-    top = Parser(prog="synapse", description=DESCRIPTION, parents=[_common()])
+    top = Parser(prog="synapse", description=DESCRIPTION, parents=[common_options()])
     top.set_defaults(config=None, json=False)
     top.epilog = "synapse version prints the version."
-    commands = _group(top)
+    commands = group_of(top)
     _serve_and_engine(commands)
-    _command(commands, "status", "Show lanes, machines, mode, keys and the last calls.")
-    _key(_group(_command(commands, "key", "Make, list and revoke API keys.", leaf=False)))
+    command(commands, "status", "Show lanes, machines, mode, keys and the last calls.")
+    _key(group_of(command(commands, "key", "Make, list and revoke API keys.", leaf=False)))
     for kind in ("workspace", "user"):
-        group = _group(_command(commands, kind, f"Make and list {kind}s.", leaf=False))
-        _command(group, f"{kind} create", f"Make a {kind}.").add_argument("name", metavar="NAME")
-        _command(group, f"{kind} list", f"List all {kind}s.")
+        group = group_of(command(commands, kind, f"Make and list {kind}s.", leaf=False))
+        command(group, f"{kind} create", f"Make a {kind}.").add_argument("name", metavar="NAME")
+        command(group, f"{kind} list", f"List all {kind}s.")
         if kind == "workspace":
             _allowance(group)
-    _shield(_group(_command(commands, "shield", "Say what the shield masks, and try it.", leaf=False)))
-    _model(_group(_command(commands, "model", "Say which models the local lane uses.", leaf=False)))
-    _provider(_group(_command(commands, "provider", "Add, test and remove external providers.", leaf=False)))
-    _policy(_group(_command(commands, "policy", "Say which providers calls may reach.", leaf=False)))
-    _proof(_group(_command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
+    _shield(group_of(command(commands, "shield", "Say what the shield masks, and try it.", leaf=False)))
+    _model(group_of(command(commands, "model", "Say which models the local lane uses.", leaf=False)))
+    _provider(group_of(command(commands, "provider", "Add, test and remove external providers.", leaf=False)))
+    _policy(group_of(command(commands, "policy", "Say which providers calls may reach.", leaf=False)))
+    _proof(group_of(command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
     _ledger(commands)
-    erase = _command(commands, "erase", "Erase a user: revoke their keys, forget what names them, delete their facts.")
+    machine_arguments.add_to(commands)
+    erase = command(commands, "erase", "Erase a user: revoke their keys, forget what names them, delete their facts.")
     erase.add_argument("--user", metavar="U", required=True, help="whom, by name")
-    _command(commands, "version", "Print the version.")
+    command(commands, "version", "Print the version.")
     return top
 
 
 def _allowance(group: Any) -> None:
-    allowance = _command(group, "workspace allowance", "Say how many questions a workspace has in a calendar month.")
+    allowance = command(group, "workspace allowance", "Say how many questions a workspace has in a calendar month.")
     allowance.add_argument("name", metavar="NAME", help="the workspace")
     how_many = allowance.add_mutually_exclusive_group(required=True)
     how_many.add_argument(
         "--questions",
         metavar="N",
-        type=_as(values.milli_questions),
+        type=read(values.milli_questions),
         help="so many, such as 500 or 12.5 (app_mode cloud)",
     )
     how_many.add_argument("--unlimited", action="store_true", help="no allowance: count, and limit nothing")
 
 
 def _serve_and_engine(commands: Any) -> None:
-    _command(commands, "serve", "Run the gateway until it is stopped (SIGTERM or Ctrl-C).")
-    engine = _command(commands, "engine", "Serve a small model behind Ollama's API, for a machine without Ollama.")
+    command(commands, "serve", "Run the gateway until it is stopped (SIGTERM or Ctrl-C).")
+    engine = command(commands, "engine", "Serve a small model behind Ollama's API, for a machine without Ollama.")
     engine.add_argument("--host", metavar="H", help="the address to listen on (127.0.0.1)")
-    engine.add_argument("--port", metavar="N", type=_as(values.index), help="the port, 0 for any (11480)")
+    engine.add_argument("--port", metavar="N", type=read(values.index), help="the port, 0 for any (11480)")
     engine.add_argument("--model", metavar="PATH", help="a GGUF file (the model that comes with Synapse)")
     engine.add_argument(
         "--embedding-model", metavar="PATH", help="a GGUF file for embeddings (the model that comes with Synapse)"
@@ -88,13 +69,13 @@ def _serve_and_engine(commands: Any) -> None:
     engine.add_argument(
         "--state", metavar="DIR", help="where the model for embeddings is kept once prepared (the state directory)"
     )
-    engine.add_argument("--threads", metavar="N", type=_as(values.count), help="threads that compute (1)")
-    engine.add_argument("--slots", metavar="N", type=_as(values.count), help="calls at the same time (4)")
-    engine.add_argument("--context", metavar="N", type=_as(values.count), help="tokens of each call's context (4096)")
+    engine.add_argument("--threads", metavar="N", type=read(values.count), help="threads that compute (1)")
+    engine.add_argument("--slots", metavar="N", type=read(values.count), help="calls at the same time (4)")
+    engine.add_argument("--context", metavar="N", type=read(values.count), help="tokens of each call's context (4096)")
 
 
 def _key(group: Any) -> None:
-    create = _command(group, "key create", "Make an API key and show it, this once.")
+    create = command(group, "key create", "Make an API key and show it, this once.")
     create.add_argument("--name", metavar="N", required=True, help="what to call it")
     create.add_argument("--user", metavar="U", help="whose key it is (admin)")
     create.add_argument("--workspace", metavar="W", help="the workspace that it works for (default)")
@@ -107,35 +88,41 @@ def _key(group: Any) -> None:
     )
     create.add_argument("--read-only", action="store_true", help="it may call models and read, and delete nothing")
     create.add_argument(
-        "--ceiling", metavar="Q", type=_as(values.milli_questions), help="questions in a calendar month, such as 12.5"
+        "--ceiling",
+        metavar="Q",
+        type=read(values.milli_questions),
+        help="questions in a calendar month, such as 12.5",
     )
-    create.add_argument("--rpm", metavar="R", type=_as(values.count), help="requests in a minute")
+    create.add_argument("--rpm", metavar="R", type=read(values.count), help="requests in a minute")
     create.add_argument(
-        "--expires", metavar="D", type=_as(_expiry), help="its last day (2027-01-31, UTC), or how long from now (90d)"
+        "--expires",
+        metavar="D",
+        type=read(_expiry),
+        help="its last day (2027-01-31, UTC), or how long from now (90d)",
     )
-    _command(group, "key list", "List all keys, revoked ones too.")
-    revoke = _command(group, "key revoke", "Revoke a key, from the next request on.")
+    command(group, "key list", "List all keys, revoked ones too.")
+    revoke = command(group, "key revoke", "Revoke a key, from the next request on.")
     revoke.add_argument("key", metavar="KEY", help="its id or its name")
 
 
 def _model(group: Any) -> None:
     roles = ("full", "fast", "local", "embedding")
-    _command(group, "model list", "Show each role's model, and what the machines have.")
-    choose = _command(group, "model set", "Give a role its model, from the next call on.")
+    command(group, "model list", "Show each role's model, and what the machines have.")
+    choose = command(group, "model set", "Give a role its model, from the next call on.")
     choose.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
     choose.add_argument("name", metavar="NAME", help="a model as the machines name it, such as llama3.2:3b")
-    unset = _command(group, "model unset", "Let a role fall back again, from the next call on.")
+    unset = command(group, "model unset", "Let a role fall back again, from the next call on.")
     unset.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
 
 
 def _shield(group: Any) -> None:
     modes = ("standard", "medical", "off")
-    _command(group, "shield show", "Show the mode in force and what it masks.")
-    choose = _command(group, "shield set", "Choose what is masked before text leaves, from the next call on.")
+    command(group, "shield show", "Show the mode in force and what it masks.")
+    choose = command(group, "shield set", "Choose what is masked before text leaves, from the next call on.")
     choose.add_argument("mode", choices=modes, metavar="|".join(modes), help="the mode")
-    test = _command(group, "shield test", "Show what would be masked in a text, and why.")
+    test = command(group, "shield test", "Show what would be masked in a text, and why.")
     test.add_argument("file", metavar="FILE", nargs="?", default="-", help="the text; - is standard input (-)")
-    scan = _command(
+    scan = command(
         group, "shield scan", "Find personal values in many texts, without a daemon: a line in, a line with spans out."
     )
     scan.add_argument("--mode", choices=modes, metavar="M", help="standard, medical or off (that of the settings)")
@@ -149,7 +136,7 @@ def _shield(group: Any) -> None:
 
 def _provider(group: Any) -> None:
     kinds = ("openai", "anthropic", "mistral", "openai-compatible")
-    add = _command(
+    add = command(
         group,
         "provider add",
         "Add an external provider, or change one: what is not given is kept, unless its kind or its URL changes.",
@@ -164,36 +151,34 @@ def _provider(group: Any) -> None:
     add.add_argument("--key-stdin", action="store_true", help="read its key from standard input, or ask at a terminal")
     add.add_argument("--full", metavar="M", help="its model for difficult calls; without one no call goes there")
     add.add_argument("--fast", metavar="M", help="its model for short calls (the full model)")
-    add.add_argument("--key", "--api-key", action=_Refused, message=_NO_KEY)
-    _command(group, "provider list", "List the external providers, their models and what those cost.")
-    test = _command(
+    add.add_argument("--key", "--api-key", action=Refused, message=_NO_KEY)
+    command(group, "provider list", "List the external providers, their models and what those cost.")
+    test = command(
         group, "provider test", "Make a trial call to a provider and say what is wrong. Exit code 1: it fails."
     )
     test.add_argument("name", metavar="NAME", help="its name")
-    remove = _command(group, "provider remove", "Forget a provider and its key, from the next call on.")
+    remove = command(group, "provider remove", "Forget a provider and its key, from the next call on.")
     remove.add_argument("name", metavar="NAME", help="its name")
 
 
 def _policy(group: Any) -> None:
-    show = _command(group, "policy show", "Say who answers calls, what may leave and what is refused.")
-    allow = _command(
-        group, "policy allow", "Write the allow-list of a workspace: whom its calls may reach, best first."
-    )
+    show = command(group, "policy show", "Say who answers calls, what may leave and what is refused.")
+    allow = command(group, "policy allow", "Write the allow-list of a workspace: whom its calls may reach, best first.")
     allow.add_argument("names", metavar="NAME", nargs="+", help="providers, best first; ollama is your own machines")
-    clear = _command(group, "policy clear", "Take the allow-list of a workspace away.")
-    for command in (show, allow, clear):
-        command.add_argument("--workspace", metavar="W", help="the workspace (default)")
-    active = _command(group, "policy active", "Say where calls of workspaces without an allow-list go.")
+    clear = command(group, "policy clear", "Take the allow-list of a workspace away.")
+    for one in (show, allow, clear):
+        one.add_argument("--workspace", metavar="W", help="the workspace (default)")
+    active = command(group, "policy active", "Say where calls of workspaces without an allow-list go.")
     active.add_argument("name", metavar="NAME", help="a provider; ollama is your own machines")
     choices = {
         "unscannable": "Say whether pictures and files, which cannot be scanned, may leave to an external provider.",
         "sensitive-on-open": "Say whether sensitive calls may use machines that are known by their address only.",
     }
     for name, purpose in choices.items():
-        choice = _command(group, f"policy {name}", purpose)
+        choice = command(group, f"policy {name}", purpose)
         choice.add_argument("value", choices=("refuse", "allow"), metavar="refuse|allow", help="for every workspace")
-        choice.add_argument("--workspace", action=_Refused, message=_EVERY_WORKSPACE)
-    active.add_argument("--workspace", action=_Refused, message=_ONE_ACTIVE)
+        choice.add_argument("--workspace", action=Refused, message=_EVERY_WORKSPACE)
+    active.add_argument("--workspace", action=Refused, message=_ONE_ACTIVE)
 
 
 _NO_KEY = "a key does not go on the command line, where others see it and the shell keeps it; use --key-stdin"
@@ -201,51 +186,38 @@ _EVERY_WORKSPACE = "it holds for every workspace"
 _ONE_ACTIVE = "there is one active provider for the installation; policy allow NAME --workspace W speaks for one"
 
 
-class _Refused(argparse.Action):
-    """An option that is natural to try and is not there: says why, and never what was given."""
-
-    def __init__(self, *, message: str, **given: Any) -> None:
-        super().__init__(**given, nargs="?", help=argparse.SUPPRESS)
-        self._message = message
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        parser.error(self._message)
-
-
 def _ledger(commands: Any) -> None:
-    ledger = _command(commands, "ledger", "Show the newest calls of the ledger and what they come to.")
+    ledger = command(commands, "ledger", "Show the newest calls of the ledger and what they come to.")
     _which(ledger)
     ledger.add_argument("--by", choices=_BY, metavar="|".join(_BY), help="show sums by one of these instead of calls")
-    ledger.add_argument("--limit", metavar="N", type=_as(values.count), default=20, help="how many calls (20)")
+    ledger.add_argument("--limit", metavar="N", type=read(values.count), default=20, help="how many calls (20)")
     ledger.add_argument("--before", metavar="CURSOR", help="go on after a page, as that page says")
     group = ledger.add_subparsers(metavar="[export]", parser_class=Parser)
-    export = _command(group, "ledger export", "Write all calls of the ledger to stdout, oldest first.")
+    export = command(group, "ledger export", "Write all calls of the ledger to stdout, oldest first.")
     _which(export, default=argparse.SUPPRESS)  # what was said before the word "export" holds
     export.add_argument("--csv", action="store_true", required=True, help="as CSV, with a header line")
 
 
-def _which(command: Any, **given: Any) -> None:
-    command.add_argument(
+def _which(of: Any, **given: Any) -> None:
+    of.add_argument(
         "--since",
         metavar="D",
-        type=_as(_since),
+        type=read(_since),
         **given,
         help="from this day on (2026-11-01, UTC), or how long ago (30d)",
     )
-    command.add_argument("--until", metavar="D", type=_as(values.until), **given, help="until the end of this day, UTC")
-    command.add_argument("--workspace", metavar="W", **given, help="of this workspace only")
-    command.add_argument(
+    of.add_argument("--until", metavar="D", type=read(values.until), **given, help="until the end of this day, UTC")
+    of.add_argument("--workspace", metavar="W", **given, help="of this workspace only")
+    of.add_argument(
         "--key",
         metavar="KEY",
         **given,
         help="of this key only, by its id or its name (of several that are named so, the one that works)",
     )
-    command.add_argument("--model", metavar="M", **given, help="answered by this model only")
-    command.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
-    command.add_argument("--task", choices=_TASKS, metavar="T", **given, help=f"of this task only: {', '.join(_TASKS)}")
-    command.add_argument(
-        "--ending", choices=_ENDINGS, metavar="E", **given, help=f"ended so only: {', '.join(_ENDINGS)}"
-    )
+    of.add_argument("--model", metavar="M", **given, help="answered by this model only")
+    of.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
+    of.add_argument("--task", choices=_TASKS, metavar="T", **given, help=f"of this task only: {', '.join(_TASKS)}")
+    of.add_argument("--ending", choices=_ENDINGS, metavar="E", **given, help=f"ended so only: {', '.join(_ENDINGS)}")
 
 
 _BY = ("day", "workspace", "key", "model", "node", "task")
@@ -254,50 +226,19 @@ _ENDINGS = ("complete", "length", "context_cut", "refused", "cancelled", "failed
 
 
 def _proof(group: Any) -> None:
-    listing = _command(group, "proof list", "List certificates, newest first.")
-    listing.add_argument("--limit", metavar="N", type=_as(values.count), help="how many, at most 500 (50)")
-    listing.add_argument("--before", metavar="INDEX", type=_as(values.index), help="only those before this log index")
-    show = _command(group, "proof show", "Write a certificate's file to stdout, byte for byte.")
+    listing = command(group, "proof list", "List certificates, newest first.")
+    listing.add_argument("--limit", metavar="N", type=read(values.count), help="how many, at most 500 (50)")
+    listing.add_argument("--before", metavar="INDEX", type=read(values.index), help="only those before this log index")
+    show = command(group, "proof show", "Write a certificate's file to stdout, byte for byte.")
     show.add_argument("id", metavar="ID", help="prf_…, from the answer's header x-pulse-proof")
-    _command(group, "proof keys", "Write the public keys to stdout, as a JWK set.")
-    verify = _command(
+    command(group, "proof keys", "Write the public keys to stdout, as a JWK set.")
+    verify = command(
         group, "proof verify", "Check certificates offline. Exit code 0: all good, 1: one is bad, 3: evidence missing."
     )
     verify.add_argument("files", metavar="FILE", nargs="+", help="certificates; - is standard input")
     verify.add_argument(
         "--keys", metavar="FILE", help="the public keys, as you got them apart (those that the daemon here keeps)"
     )
-
-
-def _group(of: Parser) -> Any:
-    return of.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-
-
-def _command(group: Any, name: str, purpose: str, *, leaf: bool = True) -> Parser:
-    made: Parser = group.add_parser(name.split()[-1], help=purpose, description=purpose, parents=[_common()])
-    if leaf:
-        made.set_defaults(command=name)
-    return made
-
-
-def _common() -> argparse.ArgumentParser:
-    """The options that go anywhere. Absent ones are suppressed, so that a command does not undo what came before it."""
-    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--config", metavar="FILE", help="the settings file (see docs/settings.md)")
-    common.add_argument("--json", action="store_true", help="print one JSON document")
-    return common
-
-
-def _as(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A type for argparse that hands the parser's own sentence on."""
-
-    def convert(text: str) -> Any:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f'"{text}" is not {error}') from error
-
-    return convert
 
 
 def _since(text: str) -> datetime:

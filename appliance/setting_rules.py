@@ -162,6 +162,27 @@ class Url:
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """An IP network. The whole of the internet is none that anybody can call his own."""
+
+    allowed: str = "an IP network, such as 100.64.0.0/10, of at most a 256th of all addresses"
+
+    def check(self, value: object) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+        if isinstance(value, ipaddress.IPv4Network | ipaddress.IPv6Network):
+            return value
+        try:
+            network = ipaddress.ip_network(value if isinstance(value, str) else "")
+        except ValueError as error:
+            raise SettingValueError(shown(value)) from error
+        if network.prefixlen < 8:
+            raise SettingValueError(shown(value))
+        return network
+
+    def read(self, text: str) -> object:
+        return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
 class AbsolutePath:
     @property
     def allowed(self) -> str:

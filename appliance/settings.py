@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_type_hints
 
@@ -25,6 +26,7 @@ from appliance.setting_rules import (
     Flag,
     Host,
     ListOf,
+    Network,
     OwnPrice,
     OwnPrices,
     Rule,
@@ -73,6 +75,7 @@ class Admin:
 class Local:
     ollama: Annotated[tuple[str, ...], ListOf(Url())] = ("http://127.0.0.1:11434",)
     context: Annotated[int, Whole(0, 1_048_576)] = 0
+    networks: Annotated[tuple[IPv4Network | IPv6Network, ...], ListOf(Network())] = ()
 
 
 @dataclass(frozen=True, slots=True)

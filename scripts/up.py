@@ -24,8 +24,10 @@ import orjson
 
 from appliance.admin import wire
 from appliance.admin.client import Client
-from appliance.cluster.addresses import at_url
+from appliance.cluster.addresses import Inside, at_url
+from appliance.cluster.connections import open_session
 from appliance.cluster.health import OllamaProber
+from appliance.cluster.links import Links
 from appliance.cluster.machine import Machine, default_model
 from appliance.errors import AdminError, SynapseError
 from appliance.proofs import verify
@@ -107,16 +109,21 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-async def find_machine(session: aiohttp.ClientSession, settings: Settings) -> Machine | None:
+async def find_machine(settings: Settings) -> Machine | None:
     """An Ollama of this installation that has a model to answer with, and a word about one that has none."""
-    prober = OllamaProber(session)
-    for url in settings.local.ollama:
-        machine = await prober.probe(at_url(url))
-        if default_model((machine,)) is not None:
-            return machine
-        if machine.healthy:
-            say(f"Ollama at {url} has no model to answer with yet (get one: ollama pull llama3.2).")
-    return None
+    inside = Inside(settings.local.networks)
+    links = Links(lambda tls: open_session(tls=tls, inside=inside))
+    prober = OllamaProber(links)
+    try:
+        for url in settings.local.ollama:
+            machine = await prober.probe(at_url(url, inside=inside))
+            if default_model((machine,)) is not None:
+                return machine
+            if machine.healthy:
+                say(f"Ollama at {url} has no model to answer with yet (get one: ollama pull llama3.2).")
+        return None
+    finally:
+        await links.close()
 
 
 def free_port(wanted: int) -> int:
@@ -270,7 +277,7 @@ def about_the_model(machine: Machine | None, model: Path | None) -> None:
 async def start(children: Children, session: aiohttp.ClientSession, settings: Settings, model: Path | None) -> None:
     """Start the machine, where there is none, and the daemon."""
     environ = dict(os.environ)
-    machine = None if model else await find_machine(session, settings)
+    machine = None if model else await find_machine(settings)
     about_the_model(machine, model)
     if machine is None:
         url = f"http://127.0.0.1:{free_port(ENGINE_PORT)}"

@@ -79,7 +79,12 @@ async def box(state_dir: Path, *machines: str, clock: Clock = utc_now, **environ
     """A gateway on these machines; `environ` holds further settings by their name in the environment."""
     settings = load(
         None,
-        {"SYNAPSE_STATE_DIR": str(state_dir), "SYNAPSE_LOCAL__OLLAMA": ",".join(machines), **environ},
+        {
+            "SYNAPSE_STATE_DIR": str(state_dir),
+            "SYNAPSE_LOCAL__OLLAMA": ",".join(machines),
+            "SYNAPSE_DISCOVERY__ENABLED": "false",
+            **environ,
+        },
         system_file=state_dir / "none.toml",
     )
     os.makedirs(state_dir, exist_ok=True)  # noqa: PTH103  nothing waits for a temporary directory

@@ -21,7 +21,8 @@ from tests.waiting import until
 
 
 def settings(state_dir: Path, **environ: str):
-    return load(None, {"SYNAPSE_STATE_DIR": str(state_dir), **environ}, system_file=state_dir / "none.toml")
+    named = {"SYNAPSE_STATE_DIR": str(state_dir), "SYNAPSE_DISCOVERY__ENABLED": "false", **environ}
+    return load(None, named, system_file=state_dir / "none.toml")
 
 
 async def test_a_second_start_keeps_keys_identity_and_certificates(tmp_path: Path, ollama: OllamaDouble):

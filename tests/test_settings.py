@@ -63,7 +63,9 @@ def test_every_key_and_default_of_the_design(tmp_path: Path):
     # Beside those of the design: the administrator's lists that shield.md speaks of, and the context of local models.
     # routing.md, "Metering", says that questions can be set.
     questions = {"questions.local", "questions.fast", "questions.full"}
-    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", "local.context", *questions}
+    # cluster.md: "private, link-local or administrator-listed ranges".
+    local = {"local.context", "local.networks"}
+    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", *local, *questions}
     assert set(known_keys()) == {*DEFAULTS, *more}
 
 

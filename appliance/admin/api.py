@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from appliance.admin import ledger_wire, policy_wire, wire
+from appliance.admin import ledger_wire, node_wire, policy_wire, wire
 from appliance.admin.peers import PEER, Peer
 from appliance.admin.service import PAGE, Service
 from appliance.errors import AdminError, SynapseError
@@ -27,8 +27,11 @@ T = TypeVar("T")
 MAX_BODY_BYTES = 64 * 1024
 """No request of this API comes near it …"""
 
+MAX_CA_BODY_BYTES = 256 * 1024
+"""… but the one that brings a file of certificates …"""
+
 MAX_TEXT_BYTES = 4 * 1024 * 1024
-"""… but the one that brings a text for the shield to look at."""
+"""… and the one that brings a text for the shield to look at."""
 
 MAX_INDEX = 2**53 - 1
 """The largest log index that JSON carries exactly."""
@@ -37,6 +40,7 @@ _STATUS = {
     wire.InvalidInput.code: 400,
     wire.UnknownSubject.code: 404,
     AdminError.code: 409,
+    "join_failed": 409,
     "storage_unavailable": 503,
     "request_too_large": 413,
 }
@@ -76,6 +80,16 @@ def create_app(service: Service) -> Starlette:
         Route("/policy/active", api.set_active, methods=["PUT"]),
         Route("/policy/unscannable", api.set_unscannable, methods=["PUT"]),
         Route("/policy/sensitive-on-open", api.set_sensitive_on_open, methods=["PUT"]),
+        Route("/nodes", api.nodes),
+        Route("/nodes", api.add_node, methods=["POST"]),
+        Route("/nodes/admit", api.admit_node, methods=["POST"]),
+        Route("/nodes/reject", api.reject_node, methods=["POST"]),
+        Route("/nodes/drain", api.drain_node, methods=["POST"]),
+        Route("/nodes/resume", api.resume_node, methods=["POST"]),
+        Route("/nodes/remove", api.remove_node, methods=["POST"]),
+        Route("/cluster-key", api.cluster_key),
+        Route("/cluster-key", api.new_cluster_key, methods=["POST"]),
+        Route("/cluster-key", api.revoke_cluster_key, methods=["DELETE"]),
         Route("/ledger/calls", api.calls, methods=["POST"]),
         Route("/ledger/sums", api.sums, methods=["POST"]),
         Route("/proofs", api.proofs),
@@ -188,6 +202,43 @@ class _Api:
     async def set_sensitive_on_open(self, request: Request) -> Response:
         new = await _body(policy_wire.NewChoice, request)
         return _json(await self._service.set_sensitive_on_open(_who(request), new))
+
+    async def nodes(self, _: Request) -> Response:
+        return _json(self._service.nodes.list_all())
+
+    async def add_node(self, request: Request) -> Response:
+        new = await _body(node_wire.NewNode, request, MAX_CA_BODY_BYTES)
+        return _json(await self._service.nodes.add(_who(request), new), status=201)
+
+    async def admit_node(self, request: Request) -> Response:
+        admission = await _body(node_wire.Admission, request)
+        return _json(await self._service.nodes.admit(_who(request), admission))
+
+    async def reject_node(self, request: Request) -> Response:
+        named = await _body(node_wire.NodeRef, request)
+        return _json(await self._service.nodes.reject(_who(request), named.node))
+
+    async def drain_node(self, request: Request) -> Response:
+        named = await _body(node_wire.NodeRef, request)
+        return _json(await self._service.nodes.drain(_who(request), named.node, on=True))
+
+    async def resume_node(self, request: Request) -> Response:
+        named = await _body(node_wire.NodeRef, request)
+        return _json(await self._service.nodes.drain(_who(request), named.node, on=False))
+
+    async def remove_node(self, request: Request) -> Response:
+        named = await _body(node_wire.NodeRef, request)
+        return _json(await self._service.nodes.remove(_who(request), named.node))
+
+    async def cluster_key(self, _: Request) -> Response:
+        return _json(await self._service.nodes.cluster_key())
+
+    async def new_cluster_key(self, request: Request) -> Response:
+        new = await _body(node_wire.NewClusterKey, request)
+        return _json(await self._service.nodes.new_cluster_key(_who(request), new), status=201)
+
+    async def revoke_cluster_key(self, request: Request) -> Response:
+        return _json(await self._service.nodes.revoke_cluster_key(_who(request)))
 
     async def calls(self, request: Request) -> Response:
         return _json(await self._service.calls(await _body(ledger_wire.CallsQuestion, request)))

@@ -52,7 +52,7 @@ class Change:
 
 def create_workspace(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> wire.Workspace:
     """Raises `AdminError` where the name is taken, `InvalidInput` where it is none."""
-    name = _clean_name(new.name)
+    name = clean_name(new.name)
     workspaces.insert(conn, workspace_id=change.ids.new("ws"), name=name, created_ms=to_ms(change.at))
     made = shapes.workspace(find_workspace(conn, name), 0)
     change.record(conn, "workspace.create", made.id, None, {"name": made.name})
@@ -99,7 +99,7 @@ def list_workspaces(conn: sqlite3.Connection, now: datetime) -> tuple[wire.Works
 
 def create_user(conn: sqlite3.Connection, change: Change, new: wire.NewName) -> wire.Named:
     """Raises `AdminError` where the name is taken, `InvalidInput` where it is none."""
-    name = _clean_name(new.name)
+    name = clean_name(new.name)
     if name.startswith("usr_"):
         raise wire.InvalidInput("A user's name cannot begin with usr_, as ids do.", advice="Choose another name.")
     users.insert(conn, user_id=change.ids.new("usr"), name=name, created_ms=to_ms(change.at))
@@ -115,7 +115,7 @@ def create_key(conn: sqlite3.Connection, change: Change, new: wire.NewKey) -> wi
         InvalidInput: a value is not allowed.
         UnknownSubject: there is no such user or workspace.
     """
-    name = _clean_name(new.name)
+    name = clean_name(new.name)
     if name.startswith("key_"):
         raise wire.InvalidInput("A key's name cannot begin with key_, as ids do.", advice="Choose another name.")
     key_id, secret = change.ids.new("key"), change.ids.api_key()
@@ -229,8 +229,8 @@ def _nothing_named(kind: str, name: str, known: list[str]) -> wire.UnknownSubjec
     )
 
 
-def _clean_name(name: str) -> str:
-    """The name in Unicode's composed form, so that what looks the same is the same."""
+def clean_name(name: str) -> str:
+    """The name in Unicode's composed form, so that what looks the same is the same. Raises `InvalidInput`."""
     clean = unicodedata.normalize("NFC", name)
     if not 1 <= len(clean) <= NAME_CHARACTERS or not clean.isprintable() or clean != clean.strip():
         raise wire.InvalidInput(

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from appliance.admin import ledger_wire, policy_wire, wire
+from appliance.admin import ledger_wire, node_wire, policy_wire, wire
 from appliance.errors import AdminError
 
 T = TypeVar("T")
@@ -139,6 +139,38 @@ class Client:
 
     async def set_sensitive_on_open(self, value: policy_wire.RefuseOrAllow) -> policy_wire.Policy:
         return await self._ask(policy_wire.Policy, "PUT", "/policy/sensitive-on-open", policy_wire.NewChoice(value))
+
+    async def nodes(self) -> node_wire.NodeList:
+        """Every machine and candidate."""
+        return await self._ask(node_wire.NodeList, "GET", "/nodes")
+
+    async def add_node(self, new: node_wire.NewNode) -> node_wire.Node:
+        return await self._ask(node_wire.Node, "POST", "/nodes", new)
+
+    async def admit_node(self, admission: node_wire.Admission) -> node_wire.Node:
+        return await self._ask(node_wire.Node, "POST", "/nodes/admit", admission)
+
+    async def reject_node(self, node: str) -> node_wire.Node:
+        return await self._ask(node_wire.Node, "POST", "/nodes/reject", node_wire.NodeRef(node))
+
+    async def drain_node(self, node: str) -> node_wire.Node:
+        return await self._ask(node_wire.Node, "POST", "/nodes/drain", node_wire.NodeRef(node))
+
+    async def resume_node(self, node: str) -> node_wire.Node:
+        return await self._ask(node_wire.Node, "POST", "/nodes/resume", node_wire.NodeRef(node))
+
+    async def remove_node(self, node: str) -> node_wire.Node:
+        """Put a machine out; the answer is how it was."""
+        return await self._ask(node_wire.Node, "POST", "/nodes/remove", node_wire.NodeRef(node))
+
+    async def cluster_key(self) -> node_wire.CurrentClusterKey:
+        return await self._ask(node_wire.CurrentClusterKey, "GET", "/cluster-key")
+
+    async def new_cluster_key(self, new: node_wire.NewClusterKey) -> node_wire.ClusterKey:
+        return await self._ask(node_wire.ClusterKey, "POST", "/cluster-key", new)
+
+    async def revoke_cluster_key(self) -> node_wire.RevokedClusterKey:
+        return await self._ask(node_wire.RevokedClusterKey, "DELETE", "/cluster-key")
 
     async def calls(self, question: ledger_wire.CallsQuestion) -> ledger_wire.CallsPage:
         """A page of the ledger."""

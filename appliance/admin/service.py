@@ -24,6 +24,7 @@ from appliance.admin import (
     wire,
 )
 from appliance.admin.changes import Change
+from appliance.admin.nodes import Nodes
 from appliance.calls.policy import Policy
 from appliance.calls.routing import Prices
 from appliance.ids import Clock, Ids
@@ -138,6 +139,7 @@ class Parts:
     checker: Checker
     policy: Callable[[int], Policy]
     prices: PriceList
+    nodes: Nodes
 
 
 class Service:
@@ -149,6 +151,11 @@ class Service:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+
+    @property
+    def nodes(self) -> Nodes:
+        """The operations on machines."""
+        return self._parts.nodes
 
     async def status(self) -> wire.Status:
         parts, facts = self._parts, self._parts.facts()

@@ -55,7 +55,8 @@ class Fitting:
         tokens = max(self._estimate, context + 1)
         return ContextLengthExceeded(
             f"This model's maximum context length is {context} tokens, but the messages came to about {tokens} tokens.",
-            advice="Shorten the messages, or have the administrator raise [local] context.",
+            advice="Shorten the messages, or have the administrator give the model a longer context ([local] context,"
+            " or its server's own setting).",
             param="messages",
             tokens=tokens,
             maximum=context,

@@ -15,6 +15,7 @@ from appliance.calls.context import was_cut, words
 from appliance.calls.entries import ENTRIES
 from appliance.calls.estimate import measure
 from appliance.calls.fitting import Fitting
+from appliance.calls.local_bodies import OneAnswer, local_body
 from appliance.calls.merging import merged
 from appliance.calls.offload import offloaded
 from appliance.calls.record import Course
@@ -22,20 +23,24 @@ from appliance.cluster.choice import Wanted
 from appliance.cluster.contexts import Contexts
 from appliance.cluster.machine import Machine, Model
 from appliance.cluster.scheduler import Lease, Scheduler
-from appliance.dialects.chat import DialectError, Event, Finish, TextDelta, ToolCallDelta, Usage
+from appliance.dialects.chat import Event, Finish, TextDelta, ToolCallDelta, Usage
 from appliance.dialects.leaves import leaves
-from appliance.dialects.ollama.body import Prepared, Target, needs, offers, prepare
-from appliance.errors import BadRequest, ContextLengthExceeded, LocalLaneUnavailable, Overloaded
+from appliance.dialects.ollama.body import Prepared, offers
+from appliance.dialects.upstream import Outgoing
+from appliance.errors import ContextLengthExceeded, LocalLaneUnavailable, Overloaded
 from appliance.lanes.attempt import AttemptFailed
-from appliance.lanes.ollama import OllamaLane
-
-_PARAMS = {"tools": "tools", "vision": "messages"}
-"""The request's field that asks for what a model cannot do."""
 
 
 class Machines(Protocol):
     def snapshot(self) -> tuple[Machine, ...]: ...
     def report_failure(self, machine_id: str, why: str) -> None: ...
+
+
+class Ask(Protocol):
+    def __call__(self, machine: Machine, body: Prepared | Outgoing, *, elapsed: float) -> AsyncGenerator[Event, None]:
+        """Send a body to a machine and yield the answer's events. Raises AttemptFailed. `elapsed`: seconds of the
+        call's total limit that are used up."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class LocalLane:
     scheduler: Scheduler
     machines: Machines
     contexts: Contexts
-    lane: Callable[[Machine], OllamaLane]
+    ask: Ask
     monotonic: Callable[[], float]
     new_call_id: Callable[[], str]
     draw_seed: Callable[[], int]
@@ -150,14 +155,17 @@ class LocalRun:
 
     async def _attempt(self, attempt: "_Attempt") -> AsyncGenerator[Event, None]:
         machine = attempt.machine
-        prepared = await offloaded(self._call, lambda: self._prepare(attempt))
+        answer = OneAnswer(self._chat, self._model, attempt.choice, self._seed, attempt.again)
+        new_id = self._parts.new_call_id
+        prepared = await offloaded(
+            self._call, lambda: local_body(answer, machine, attempt.model, attempt.context, new_id=new_id)
+        )
         course = self._course
         course.sending(machine, self._model, prepared.body, choice=attempt.choice)
         sent = self._parts.monotonic()
         begun = False
         held: list[Event] = []
-        lane = self._parts.lane(machine)
-        async with aclosing(lane.chat(machine.url, prepared, elapsed=sent - course.started)) as events:
+        async with aclosing(self._parts.ask(machine, prepared, elapsed=sent - course.started)) as events:
             async for event in self._checked(events, attempt):
                 if not begun:
                     begun = True
@@ -168,28 +176,6 @@ class LocalRun:
                     yield event
         for event in held:
             yield event
-
-    def _prepare(self, attempt: "_Attempt") -> Prepared:
-        """The body for this model. Raises what the caller has to change, before anything is sent."""
-        model = attempt.model
-        for missing in sorted(needs(self._chat) - model.capabilities):
-            raise BadRequest(
-                f"The model {self._model!r} of this installation does not support {missing}.",
-                advice="Leave it out, or ask the administrator for a model that does.",
-                param=_PARAMS[missing],
-            )
-        target = Target(self._model, model.capabilities, attempt.context)
-        try:
-            return prepare(
-                self._chat,
-                target,
-                new_id=self._parts.new_call_id,
-                choice=attempt.choice,
-                seed=self._seed,
-                again=attempt.again,
-            )
-        except DialectError as error:
-            raise BadRequest(error.message, param=error.param) from None
 
     async def _checked(self, events: AsyncGenerator[Event, None], attempt: "_Attempt") -> AsyncGenerator[Event, None]:
         """The events, looked at as they go on: what the machine has read, and whether JSON is what was asked for."""

@@ -61,15 +61,22 @@ def host_of(url: str) -> str:
     return _parts(url).hostname or ""
 
 
+def port_of(url: str) -> int:
+    """The port of a machine's URL, that of its scheme where it names none."""
+    parts = _parts(url)
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
 def at_url(
     url: str,
     *,
     kind: Kind = "ollama",
     name: str | None = None,
-    slots: int = DEFAULT_SLOTS,
+    slots: int | None = None,
     inside: Inside = PRIVATE,
 ) -> Machine:
     """A machine that the administrator named by its address; `name` is what to call it, else its host and port.
+    `slots`: None leaves them to what it says itself.
 
     Raises:
         ConfigError: not an http(s) URL with a host, or an address outside the building.
@@ -84,16 +91,21 @@ def at_url(
     if address is not None and not inside.holds(address):
         raise outside(url)
     loopback = host == "localhost" or (address is not None and address.is_loopback)
-    base = url.rstrip("/")
-    digest = hashlib.sha256(base.encode()).digest()
     return Machine(
-        id="url-" + base64.b32encode(digest).decode().lower()[:16],
+        id=id_at(url),
         name=name or (f"{host}:{parts.port}" if parts.port else host),
-        url=base,
+        url=url.rstrip("/"),
         trust="loopback" if loopback else "open",
         kind=kind,
-        slots=slots,
+        slots=slots or DEFAULT_SLOTS,
+        slots_set=slots is not None,
     )
+
+
+def id_at(url: str) -> str:
+    """What a machine is called that is known by this address alone."""
+    digest = hashlib.sha256(url.rstrip("/").encode()).digest()
+    return "url-" + base64.b32encode(digest).decode().lower()[:16]
 
 
 def outside(url: str) -> ConfigError:

@@ -1,25 +1,23 @@
 """Asks each machine how it is, beside the request path: version, models, what is loaded. Never loads a model."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import aiohttp
-import orjson
 
+from appliance.cluster.asking import (
+    UNKNOWN_CAPABILITIES,
+    as_object,
+    ask,
+    count,
+    is_name,
+    no_answer,
+    stated_version,
+)
+from appliance.cluster.links import Links
 from appliance.cluster.machine import Machine, Model, canonical, leaves_the_building
-
-PROBE_TIMEOUT_SECONDS = 4.0
-"""Under the interval of 5 s, so that two probes of one machine never overlap."""
-
-MAX_ANSWER_BYTES = 8 * 1024 * 1024
-"""A machine with thousands of models stays far below; a hostile one must not fill the memory."""
-
-MAX_NAME_CHARACTERS = 256
-
-UNKNOWN_CAPABILITIES = frozenset({"completion", "tools", "vision"})
 
 MAX_SHOWN = 1_000
 """Models that are remembered; an office's machines have some dozens."""
@@ -35,8 +33,8 @@ class OllamaProber:
     What `/api/show` says of a model is asked once per digest: `/api/tags` calls an embedding model a chat model.
     """
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
+    def __init__(self, links: Links) -> None:
+        self._links = links
         self._shown: dict[str, Shown] = {}
 
     async def probe(self, machine: Machine) -> Machine:
@@ -45,12 +43,8 @@ class OllamaProber:
             version = await self._ask(machine, "GET", "/api/version")
             tags = await self._ask(machine, "GET", "/api/tags")
             loaded = await self._ask(machine, "GET", "/api/ps")
-        except TimeoutError:
-            return machine.failed("it did not answer in time")
-        except (aiohttp.ClientError, OSError) as error:
-            return machine.failed(f"no connection ({_reason(error)})")
-        except ValueError:
-            return machine.failed("it does not answer like Ollama")
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # OSError: TimeoutError too
+            return machine.failed(no_answer(error, unlike="it does not answer like Ollama"))
         found = healthy(machine, version, tags, loaded)
         return replace(found, models=tuple([await self._described(machine, model) for model in found.models]))
 
@@ -73,42 +67,19 @@ class OllamaProber:
     async def _ask(
         self, machine: Machine, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> Mapping[str, Any]:
-        timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_SECONDS)
-        async with self._session.request(
-            method, machine.url + path, json=body, timeout=timeout, allow_redirects=False
-        ) as response:
-            if response.status != 200:
-                raise ValueError(response.status)
-            answer = orjson.loads(await _bounded(response.content))
-        if not isinstance(answer, dict):
-            raise ValueError(path)
-        return cast(dict[str, Any], answer)
-
-
-async def _bounded(stream: aiohttp.StreamReader) -> bytes:
-    """The whole body. Raises `ValueError` where it is larger than any honest one."""
-    body = bytearray()
-    while chunk := await stream.readany():
-        body += chunk
-        if len(body) > MAX_ANSWER_BYTES:
-            raise ValueError(len(body))
-    return bytes(body)
+        link = self._links.of(machine)
+        return await ask(link.session, method, machine.url + path, body=body, headers=link.headers)
 
 
 def read_shown(answer: Mapping[str, Any]) -> "Shown":
     """What matters of an answer to `/api/show`."""
-    info = _object(answer.get("model_info"))
+    info = as_object(answer.get("model_info"))
     lengths = [value for name, value in info.items() if name.endswith(".context_length")]
-    length = _length(lengths[0]) if lengths else 0
+    length = count(lengths[0]) if lengths else 0
     return Shown(
         capabilities=_capabilities(answer, unknown=frozenset()),
         context_length=length or None,
     )
-
-
-def _length(value: object) -> int:
-    """A number of tokens; 0 for what is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +100,7 @@ def healthy(machine: Machine, version: Mapping[str, Any], tags: Mapping[str, Any
         why="" if models else "it has no models",
         models=models,
         loaded={
-            canonical(name): _length(entry.get("context_length"))
+            canonical(name): count(entry.get("context_length"))
             for entry in _entries(ps)
             if isinstance(name := entry.get("name"), str)
         },
@@ -137,8 +108,7 @@ def healthy(machine: Machine, version: Mapping[str, Any], tags: Mapping[str, Any
 
 
 def _engine(version: Mapping[str, Any]) -> str:
-    said = version.get("version")
-    number = said if isinstance(said, str) and re.fullmatch(r"[0-9A-Za-z.+_-]{1,60}", said) else "unknown"
+    number = stated_version(version.get("version"))
     return f"synapse-engine/{number}" if "+xllamacpp" in number else f"ollama/{number}"
 
 
@@ -146,15 +116,15 @@ def _models(tags: Mapping[str, Any]) -> list[Model]:
     models: list[Model] = []
     for entry in _entries(tags):
         name, digest = entry.get("name"), entry.get("digest")
-        if not isinstance(name, str) or not isinstance(digest, str) or not _is_name(name):
+        if not isinstance(name, str) or not isinstance(digest, str) or not is_name(name):
             continue
-        details = _object(entry.get("details"))
+        details = as_object(entry.get("details"))
         models.append(
             Model(
                 name=name,
                 digest=digest,
                 parameters=_parameters(details.get("parameter_size")),
-                # An old Ollama does not list them: such a machine refuses by itself what its model cannot do.
+                # An old Ollama does not list them.
                 capabilities=_capabilities(entry, unknown=UNKNOWN_CAPABILITIES),
                 remote=leaves_the_building(name, entry.get("remote_host")),
             )
@@ -167,19 +137,9 @@ def _capabilities(answer: Mapping[str, Any], *, unknown: frozenset[str]) -> froz
     return frozenset(str(one) for one in cast(list[object], listed)) if isinstance(listed, list) else unknown
 
 
-def _is_name(name: str) -> bool:
-    """Names go into certificates, which cannot hold every character (proofs.md, "Profile")."""
-    return 0 < len(name) <= MAX_NAME_CHARACTERS and name.isprintable()
-
-
 def _entries(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     entries: object = answer.get("models")
-    return [_object(entry) for entry in cast(list[object], entries)] if isinstance(entries, list) else []
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    """A JSON object; what is none has no members."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    return [as_object(entry) for entry in cast(list[object], entries)] if isinstance(entries, list) else []
 
 
 def _parameters(size: object) -> int:
@@ -191,9 +151,3 @@ def _parameters(size: object) -> int:
         return round(float(match[1]) * {"": 1, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}[match[2]])
     except (ValueError, OverflowError):
         return 0
-
-
-def _reason(error: BaseException) -> str:
-    """The system's own words for the fault, such as `connection refused`; never an address or a URL."""
-    number = getattr(getattr(error, "os_error", error), "errno", None)
-    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else type(error).__name__

@@ -13,6 +13,9 @@ Trust = Literal["loopback", "pinned", "open"]
 Kind = Literal["ollama", "openai-compatible"]
 """What a machine speaks: Ollama's own API, or that of vLLM, Ray Serve and llama.cpp."""
 
+NOT_ASKED = "not asked yet"
+"""Why a machine is not used about which nothing is known."""
+
 DEFAULT_SLOTS = 4
 """Calls at the same time on a machine that does not say how many it can run (cluster.md, "Choosing a machine")."""
 
@@ -41,8 +44,9 @@ class Machine:
     """One machine. `why` says in a sentence why it is not used; it is empty while the machine is healthy.
 
     `loaded` gives for each model in memory the context length in tokens that it has there, 0 where unknown. `slots`:
-    how many calls it gets at the same time. `draining`: its calls may end, and it gets no more. `suspect`: a call has
-    found it failing, and until it was asked again it gets no more.
+    how many calls it gets at the same time, `slots_set` whether that holds whatever it says itself. `draining`: its
+    calls may end, and it gets no more. `suspect`: a call has found it failing, and until it was asked again it gets no
+    more.
     """
 
     id: str
@@ -51,13 +55,19 @@ class Machine:
     trust: Trust
     engine: str = ""
     healthy: bool = False
-    why: str = "not asked yet"
+    why: str = NOT_ASKED
     models: tuple[Model, ...] = ()
     loaded: Mapping[str, int] = field(default_factory=dict[str, int])
     kind: Kind = "ollama"
     slots: int = DEFAULT_SLOTS
+    slots_set: bool = False
     draining: bool = False
     suspect: bool = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether it was ever asked how it is."""
+        return self.healthy or self.why != NOT_ASKED
 
     def find(self, model: str) -> Model | None:
         """The model of this name that it runs itself; a tag that Ollama serves from its cloud does not count."""

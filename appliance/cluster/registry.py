@@ -58,7 +58,14 @@ class Registry:
         """Take a machine in, or say something else of one that is known; what it was last seen to have is kept."""
         known = self._machines.get(machine.id)
         if known is not None:
-            machine = replace(known, name=machine.name, url=machine.url, slots=machine.slots, draining=machine.draining)
+            machine = replace(
+                known,
+                name=machine.name,
+                url=machine.url,
+                slots=machine.slots,
+                slots_set=machine.slots_set,
+                draining=machine.draining,
+            )
         self._set(machine)
         self._watch(machine.id)
         self.probe_soon(machine.id)
@@ -109,12 +116,14 @@ class Registry:
             found = await self._prober.probe(machine)
         except Exception as error:  # whatever a machine sends, the next probe has to come
             _log.error("the probe of machine %s failed: %s", machine.name, type(error).__name__)
-            found = machine.failed("it does not answer like Ollama")
+            found = machine.failed("what it answers cannot be read")
         now = self._machines.get(machine_id)
         if now is None or machine_id in self._failed:  # a call has found out more since then
             return
         # What was decided about it while it was asked holds.
-        self._set(replace(found, name=now.name, slots=now.slots, draining=now.draining, suspect=False))
+        slots = now.slots if now.slots_set else found.slots
+        decided = replace(found, name=now.name, slots=slots, slots_set=now.slots_set, draining=now.draining)
+        self._set(replace(decided, suspect=False))
 
     def _set(self, machine: Machine) -> None:
         before = self._machines.get(machine.id)

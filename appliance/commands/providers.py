@@ -12,30 +12,30 @@ from appliance.commands.outcome import FAILED, Outcome
 MAX_KEY_BYTES = 8 * 1024
 """More than any key; bounds what is read."""
 
-_PIPE = "Pipe it in: synapse provider add … --key-stdin < FILE, and keep FILE away from others."
 
-
-def read_key() -> str:
-    """The key from standard input: typed unseen at a terminal, else all that is there but the end of its line.
+def read_key(what: str = "Key of the provider", option: str = "provider add … --key-stdin") -> str:
+    """The key from standard input: typed unseen at a terminal, else all that is there but the end of its line. `what`
+    it is and the `option` that it is for are told to who gives it.
 
     Raises:
         InvalidInput: nothing came, or what came is no text.
     """
+    pipe = f"Pipe it in: synapse {option} < FILE, and keep FILE away from others."
     if sys.stdin is None:
-        raise InvalidInput("There is no standard input to read the key from.", advice=_PIPE)
+        raise InvalidInput("There is no standard input to read the key from.", advice=pipe)
     try:
-        key = _typed() if sys.stdin.isatty() else sys.stdin.buffer.read(MAX_KEY_BYTES).decode()
+        key = _typed(what) if sys.stdin.isatty() else sys.stdin.buffer.read(MAX_KEY_BYTES).decode()
     except UnicodeDecodeError:
-        raise InvalidInput("What came on standard input is not text, so it is no key.", advice=_PIPE) from None
+        raise InvalidInput("What came on standard input is not text, so it is no key.", advice=pipe) from None
     key = key.removesuffix("\n").removesuffix("\r")
     if not key:
-        raise InvalidInput("No key came on standard input.", advice=_PIPE)
+        raise InvalidInput("No key came on standard input.", advice=pipe)
     return key
 
 
-def _typed() -> str:
+def _typed(what: str) -> str:
     try:
-        return getpass.getpass("Key of the provider (it is not shown): ", stream=sys.stderr)
+        return getpass.getpass(f"{what} (it is not shown): ", stream=sys.stderr)
     except EOFError:
         return ""
 

@@ -3,36 +3,19 @@
 The modules that do the work are imported inside, each only when its command is asked for.
 """
 
-from argparse import Namespace
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from appliance.commands.invocation import Invocation, online
+from appliance.commands.machine_registry import MACHINE_COMMANDS
 from appliance.commands.outcome import Outcome
-from appliance.ids import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from appliance.admin.client import Client
     from appliance.admin.ledger_wire import Which
-    from appliance.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """What was typed, where and when."""
-
-    typed: Namespace
-    environ: Mapping[str, str]
-    clock: Clock
-
-    def settings(self) -> "Settings":
-        from appliance.settings import load
-
-        config: str | None = self.typed.config
-        return load(None if config is None else Path(config), self.environ)
 
 
 def _serve(call: Invocation) -> Outcome:
@@ -300,58 +283,42 @@ def _ledger_export(call: Invocation) -> Outcome:
     return Outcome(stream=pieces())
 
 
-def _online(do: Callable[["Client", Invocation], Awaitable[Outcome]]) -> Callable[[Invocation], Outcome]:
-    """A command that asks the running daemon."""
-
-    async def ask(call: Invocation) -> Outcome:
-        from appliance.admin.client import Client
-
-        async with Client(call.settings().admin.socket) as client:
-            return await do(client, call)
-
-    def run(call: Invocation) -> Outcome:
-        import asyncio
-
-        return asyncio.run(ask(call))
-
-    return run
-
-
 COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "serve": _serve,
     "engine": _engine,
     "version": _version,
     "proof verify": _proof_verify,
-    "status": _online(_status),
-    "key create": _online(_key_create),
-    "key list": _online(_key_list),
-    "key revoke": _online(_key_revoke),
-    "workspace create": _online(_workspace_create),
-    "workspace list": _online(_workspace_list),
-    "workspace allowance": _online(_workspace_allowance),
-    "user create": _online(_user_create),
-    "user list": _online(_user_list),
-    "erase": _online(_erase),
-    "model list": _online(_model_list),
-    "model set": _online(_model_set),
-    "model unset": _online(_model_unset),
-    "shield show": _online(_shield_show),
-    "shield set": _online(_shield_set),
-    "shield test": _online(_shield_test),
+    "status": online(_status),
+    "key create": online(_key_create),
+    "key list": online(_key_list),
+    "key revoke": online(_key_revoke),
+    "workspace create": online(_workspace_create),
+    "workspace list": online(_workspace_list),
+    "workspace allowance": online(_workspace_allowance),
+    "user create": online(_user_create),
+    "user list": online(_user_list),
+    "erase": online(_erase),
+    "model list": online(_model_list),
+    "model set": online(_model_set),
+    "model unset": online(_model_unset),
+    "shield show": online(_shield_show),
+    "shield set": online(_shield_set),
+    "shield test": online(_shield_test),
     "shield scan": _shield_scan,
-    "provider add": _online(_provider_add),
-    "provider list": _online(_provider_list),
-    "provider test": _online(_provider_test),
-    "provider remove": _online(_provider_remove),
-    "policy show": _online(_policy_show),
-    "policy allow": _online(_policy_allow),
-    "policy clear": _online(_policy_clear),
-    "policy active": _online(_policy_active),
-    "policy unscannable": _online(_policy_unscannable),
-    "policy sensitive-on-open": _online(_policy_sensitive_on_open),
-    "ledger": _online(_ledger),
+    "provider add": online(_provider_add),
+    "provider list": online(_provider_list),
+    "provider test": online(_provider_test),
+    "provider remove": online(_provider_remove),
+    "policy show": online(_policy_show),
+    "policy allow": online(_policy_allow),
+    "policy clear": online(_policy_clear),
+    "policy active": online(_policy_active),
+    "policy unscannable": online(_policy_unscannable),
+    "policy sensitive-on-open": online(_policy_sensitive_on_open),
+    "ledger": online(_ledger),
     "ledger export": _ledger_export,
-    "proof list": _online(_proof_list),
-    "proof show": _online(_proof_show),
-    "proof keys": _online(_proof_keys),
+    "proof list": online(_proof_list),
+    "proof show": online(_proof_show),
+    "proof keys": online(_proof_keys),
+    **MACHINE_COMMANDS,
 }

@@ -52,13 +52,18 @@ class Endpoint:
 
     def without_key(self, text: str) -> str:
         """`text` as it may be shown: wherever it quotes the key, it does not any more."""
-        key = self.auth_value.removeprefix("Bearer ")
-        if not key:
-            return text
-        text = re.sub(re.escape(key), HIDDEN, text, flags=re.IGNORECASE)  # a host is written in small letters
-        # A text that was cut may end in the middle of it.
-        begun = next((size for size in range(len(key) - 1, LEAST_OF_KEY - 1, -1) if text.endswith(key[:size])), 0)
-        return text[: len(text) - begun] + HIDDEN if begun else text
+        return without(text, self.auth_value)
+
+
+def without(text: str, auth_value: str) -> str:
+    """`text` as it may be shown, without the key that a header has as this value, "" for none."""
+    key = auth_value.removeprefix("Bearer ")
+    if not key:
+        return text
+    text = re.sub(re.escape(key), HIDDEN, text, flags=re.IGNORECASE)  # a host is written in small letters
+    # A text that was cut may end in the middle of it.
+    begun = next((size for size in range(len(key) - 1, LEAST_OF_KEY - 1, -1) if text.endswith(key[:size])), 0)
+    return text[: len(text) - begun] + HIDDEN if begun else text
 
 
 def endpoint(kind: Kind, name: str, base_url: str, key: str | None) -> Endpoint:

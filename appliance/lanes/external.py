@@ -5,31 +5,22 @@ follows when it fails, is decided elsewhere.
 """
 
 import asyncio
-import contextlib
-import io
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import aiohttp
 
 from appliance.dialects.chat import Event
-from appliance.dialects.open_end import OpenEnd
-from appliance.dialects.upstream import Outgoing, ProviderError, Reader
+from appliance.dialects.upstream import Outgoing
 from appliance.errors import Overloaded
 from appliance.lanes.attempt import AttemptFailed
 from appliance.lanes.endpoint import Endpoint
+from appliance.lanes.exchange import Patience, error_body, events, post
 from appliance.lanes.external_connections import explain
 from appliance.lanes.external_failures import Failures
-from appliance.lanes.limits import MAX_ANSWER_BYTES, MAX_ERROR_BYTES, Limit, Timeouts, read_end, running, sooner
+from appliance.lanes.limits import COUNTS_SECONDS, ERROR_SECONDS, MAX_ANSWER_BYTES, Limit, Timeouts, running, sooner
 from appliance.lanes.retries import PASSING_STATUSES, pause, retry_after
-from appliance.lanes.sse import EventStream, EventTooLarge
-
-COUNTS_SECONDS = 5.0
-"""After the model's own end only its counts are missing. They come at once or never."""
-
-ERROR_SECONDS = 5.0
-"""An error's text follows its status at once; what it is for is known by the status alone."""
 
 
 def _now() -> datetime:
@@ -101,13 +92,14 @@ class ExternalLane:
         """
         total = running("total", self._timeouts.total, elapsed)
         first_byte = sooner(running("first_byte", self._timeouts.first_byte), total)
+        patience = Patience(first_byte, total, self._timeouts.idle, COUNTS_SECONDS, MAX_ANSWER_BYTES)
         failures = Failures(endpoint)
         tries = _Tries(first_byte, self._sleep)
         while True:
             response = await self._answer(endpoint, outgoing, first_byte, failures, sending, tries)
             begun = False
             try:
-                async for event in self._events(response, outgoing.reader(), first_byte, total, failures):
+                async for event in events(response, outgoing.reader(), patience, failures):
                     begun = True
                     yield event
                 return
@@ -140,109 +132,23 @@ class ExternalLane:
     async def _try(
         self, endpoint: Endpoint, outgoing: Outgoing, limit: Limit, failures: Failures
     ) -> aiohttp.ClientResponse | _Miss:
+        url, connect = endpoint.url(outgoing.path), self._timeouts.connect
         try:
-            response = await self._post(endpoint, outgoing, limit)
+            response = await post(self._session, url, outgoing, endpoint.headers(), limit=limit, connect=connect)
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
                 raise failures.passed(limit) from error
-            failure = explain(error, self._timeouts.connect)
+            failure = explain(error, connect)
             return _Miss(failures.unreachable(failure), passing=failure.passing)
         if response.status == 200:
             return response
         try:
             if 300 <= response.status < 400:
                 raise failures.redirected(response.headers.get("Location", ""))
-            body = await _error_body(response, limit, failures)
+            body = await error_body(response, sooner(running("idle", ERROR_SECONDS), limit), failures)
         finally:
             response.release()
         asked = retry_after(response.headers.get("Retry-After"), self._clock())
         refusal = outgoing.refusal(response.status, body)
         passing = response.status in PASSING_STATUSES and refusal.kind in ("busy", "failed")
         return _Miss(failures.refused(refusal, response.status, asked), passing, asked)
-
-    async def _post(self, endpoint: Endpoint, outgoing: Outgoing, limit: Limit) -> aiohttp.ClientResponse:
-        # Only the connect limit is aiohttp's own: it names that phase apart, the search for the name included.
-        timeout = aiohttp.ClientTimeout(total=None, connect=self._timeouts.connect)
-        own = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        async with asyncio.timeout_at(limit.at):
-            # From a file object, so that a long prompt is written in pieces and other calls go on meanwhile.
-            return await self._session.post(
-                endpoint.url(outgoing.path),
-                data=io.BytesIO(outgoing.body),
-                headers={**own, **outgoing.headers, **endpoint.headers()},
-                timeout=timeout,
-                allow_redirects=False,
-            )
-
-    async def _events(
-        self, response: aiohttp.ClientResponse, reader: Reader, first_byte: Limit, total: Limit, failures: Failures
-    ) -> AsyncGenerator[Event, None]:
-        encoding = response.headers.get("Content-Encoding", "identity")
-        if encoding.lower() != "identity":
-            raise failures.died("it sent its answer compressed, which it was asked not to")
-        stream = EventStream()
-        limit = first_byte
-        size = 0
-        while chunk := await _next(response, reader, limit, failures):
-            size += len(chunk)
-            if size > MAX_ANSWER_BYTES:
-                raise failures.died("its answer has no end")
-            for event in _parse(stream, reader, chunk, failures):
-                yield event
-            if reader.finished:
-                await read_end(response)
-                return
-            seconds = COUNTS_SECONDS if _ended(reader) else self._timeouts.idle
-            limit = sooner(running("idle", seconds), total)
-        if not isinstance(reader, OpenEnd) or not reader.ended:
-            raise failures.unfinished(response.content_type)
-        for event in reader.close():
-            yield event
-
-
-def _ended(reader: Reader) -> bool:
-    return isinstance(reader, OpenEnd) and reader.ended
-
-
-async def _next(response: aiohttp.ClientResponse, reader: Reader, limit: Limit, failures: Failures) -> bytes:
-    """The next chunk, empty at the end: that of the stream, or whatever happens once the model's own end has come."""
-    try:
-        return await _read(response, limit, failures)
-    except AttemptFailed:
-        if _ended(reader):
-            return b""
-        raise
-
-
-async def _error_body(response: aiohttp.ClientResponse, limit: Limit, failures: Failures) -> bytes:
-    """The beginning of an error's body, all of it in nearly every case. One that breaks off is what there is of it."""
-    body = b""
-    limit = sooner(running("idle", ERROR_SECONDS), limit)
-    with contextlib.suppress(AttemptFailed):
-        while len(body) < MAX_ERROR_BYTES and (chunk := await _read(response, limit, failures)):
-            body += chunk
-    return body[:MAX_ERROR_BYTES]
-
-
-async def _read(response: aiohttp.ClientResponse, limit: Limit, failures: Failures) -> bytes:
-    """The next chunk, empty at the end."""
-    try:
-        async with asyncio.timeout_at(limit.at):
-            return await response.content.readany()
-    except TimeoutError as error:
-        raise failures.passed(limit) from error
-    except (aiohttp.ClientError, OSError) as error:
-        raise failures.died("the connection broke") from error
-
-
-def _parse(stream: EventStream, reader: Reader, chunk: bytes, failures: Failures) -> Iterator[Event]:
-    """The events of a chunk, one by one: what came before a bad one still counts, what comes after the end not."""
-    try:
-        for one in stream.feed(chunk):
-            if reader.finished:
-                return
-            yield from reader.read(one.event, one.data)
-    except ProviderError as error:
-        raise failures.told(error) from error
-    except EventTooLarge as error:
-        raise failures.died("it sent an event without an end") from error

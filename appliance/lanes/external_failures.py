@@ -75,9 +75,9 @@ class Failures:
         """What it said in its stream, or what it said was not its dialect."""
         return AttemptFailed(self._error(error, None), elsewhere=error.kind in ("busy", "failed"))
 
-    def died(self, how: str) -> AttemptFailed:
+    def died(self, how: str, *, severed: bool = False) -> AttemptFailed:
         error = UpstreamFailed(f"The {self._provider} failed while it answered: {how}.", advice=_AGAIN)
-        return AttemptFailed(error, elsewhere=True)
+        return AttemptFailed(error, elsewhere=True, severed=severed)
 
     def unfinished(self, content_type: str) -> AttemptFailed:
         """Its stream ended, or it never was one."""

@@ -16,6 +16,12 @@ from appliance.lanes.attempt import AttemptFailed
 END_SECONDS = 1.0
 """The end of a body follows its last piece at once; a server that holds it back loses the connection."""
 
+COUNTS_SECONDS = 5.0
+"""After the model's own end only its counts are missing. They come at once or never."""
+
+ERROR_SECONDS = 5.0
+"""An error's text follows its status at once; what it is for is known by the status alone."""
+
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 """Of one answer on the wire, where each token takes some 120 to 400 bytes; more is a server that never ends."""
 

@@ -5,7 +5,7 @@ Knows the wire and its faults; which machine, which model and whether to try aga
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 
 import aiohttp
 
@@ -51,18 +51,20 @@ class OllamaLane:
         self._session = session
         self._timeouts = timeouts
 
-    async def chat(self, url: str, prepared: Prepared, *, elapsed: float = 0.0) -> AsyncGenerator[Event, None]:
+    async def chat(
+        self, url: str, prepared: Prepared, *, elapsed: float = 0.0, headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Send the body to `url`/api/chat and yield the answer's events; the last one is a `Finish`.
 
-        `elapsed`: seconds of the call's total limit that are used up. Closing the generator closes the
-        connection, which makes the machine stop its work.
+        `elapsed`: seconds of the call's total limit that are used up. `headers` hold the machine's key, if it has one.
+        Closing the generator closes the connection, which makes the machine stop its work.
 
         Raises:
             AttemptFailed: with the error the caller would see if nobody else can answer.
         """
         total = running("total", self._timeouts.total, elapsed)
         first_byte = sooner(running("first_byte", self._timeouts.first_byte), total)
-        response = await self._post(f"{url}/api/chat", prepared.body, first_byte)
+        response = await self._post(f"{url}/api/chat", prepared.body, headers or {}, first_byte)
         try:
             if response.status != 200:
                 raise _refused(response.status, await _read(response, first_byte), prepared.format_from)
@@ -71,10 +73,10 @@ class OllamaLane:
         finally:
             response.release()  # closes the connection too, unless the answer was read to its end
 
-    async def _post(self, url: str, body: bytes, limit: Limit) -> aiohttp.ClientResponse:
+    async def _post(self, url: str, body: bytes, headers: Mapping[str, str], limit: Limit) -> aiohttp.ClientResponse:
         # Only the connect limit is aiohttp's own: it names that phase apart.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect)
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **headers}
         try:
             async with asyncio.timeout_at(limit.at):
                 # From a file object, so that a long prompt is written in pieces and other calls go on meanwhile.

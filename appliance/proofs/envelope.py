@@ -17,7 +17,9 @@ from appliance.proofs.keyset import key_id
 CERTIFICATE = "application/vnd.synapse.certificate.v1+json"
 INTENT = "application/vnd.synapse.intent.v1+json"
 KEY = "application/vnd.synapse.key.v1+json"
-PAYLOAD_TYPES = (CERTIFICATE, INTENT, KEY)
+NODE_ADMIT = "application/vnd.synapse.node-admit.v1+json"
+NODE_REVOKE = "application/vnd.synapse.node-revoke.v1+json"
+PAYLOAD_TYPES = (CERTIFICATE, INTENT, KEY, NODE_ADMIT, NODE_REVOKE)
 
 _SIGNATURE_BYTES = 64
 

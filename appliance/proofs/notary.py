@@ -1,4 +1,5 @@
-"""Writes the evidence of calls: the intent before anything is sent, the certificate when the call has ended.
+"""Writes the evidence: of a call its intent before anything is sent and its certificate at the end, and of machines
+when they are let in and put out.
 
 Each function runs inside the caller's write job, so that a certificate and its ledger row are one transaction.
 """
@@ -6,10 +7,11 @@ Each function runs inside the caller's write job, so that a certificate and its 
 import sqlite3
 from datetime import datetime
 
-from appliance.proofs import certificate, log
+from appliance.proofs import certificate, log, machines
 from appliance.proofs.certificate import Certificate, Intent
-from appliance.proofs.envelope import CERTIFICATE, INTENT, Signed
+from appliance.proofs.envelope import CERTIFICATE, INTENT, NODE_ADMIT, NODE_REVOKE, Signed
 from appliance.proofs.identity import Identity
+from appliance.proofs.machines import KnownMachine, Way
 from appliance.store import certificates
 from appliance.store.log_entries import EntryRow
 
@@ -64,3 +66,21 @@ class Notary:
         )
         certificates.insert(conn, proof_id, index, workspace_n, internal=internal)
         return signed
+
+    def admit(self, conn: sqlite3.Connection, machine: KnownMachine, way: Way, at: datetime) -> None:
+        """Record that a machine may be used from now on."""
+        log.append(
+            conn,
+            self._signer,
+            NODE_ADMIT,
+            lambda index: machines.admitted(machine, way, at, origin=self._origin, index=index),
+        )
+
+    def revoke(self, conn: sqlite3.Connection, machine: KnownMachine, at: datetime) -> None:
+        """Record that a machine is not used any more."""
+        log.append(
+            conn,
+            self._signer,
+            NODE_REVOKE,
+            lambda index: machines.revoked(machine, at, origin=self._origin, index=index),
+        )

@@ -14,6 +14,7 @@ import pytest
 from appliance.admin import wire
 from appliance.admin.api import create_app
 from appliance.admin.client import Client
+from appliance.admin.node_changes import Books
 from appliance.admin.peers import AdminListener
 from appliance.admin.policy_wire import ProviderCheck
 from appliance.admin.service import Facts, Parts, Service
@@ -21,11 +22,14 @@ from appliance.calls.live_policy import LivePolicy, rules
 from appliance.cluster.machine import Machine, Model
 from appliance.ids import Ids
 from appliance.metering.prices import Prices, Rate
+from appliance.proofs import identity
+from appliance.proofs.notary import Notary
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.providers import OpenProvider
 from appliance.store.sealing import Sealer
 from appliance.store.wiping import Wiper
+from tests.admin.cluster import Cluster, cluster
 
 NOW = datetime(2026, 11, 29, 18, 57, 3, 120_000, tzinfo=UTC)
 
@@ -124,6 +128,7 @@ class Daemon:
     activity: PlayedActivity
     shield: PlayedShield
     checker: PlayedChecker
+    cluster: Cluster
     socket: Path
     now: datetime = NOW
     default_model: str | None = "smollm2:latest"
@@ -154,7 +159,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def daemon(database: Database, tmp_path: Path) -> Daemon:
+async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
     """Everything but the listener: the service's parts on a real database, after a first start."""
     numbers = itertools.count(1)
     ids = Ids(lambda size: next(numbers).to_bytes(size, "big"))
@@ -169,33 +174,39 @@ async def daemon(database: Database, tmp_path: Path) -> Daemon:
         daemon.changes += 1
         policy.set_rules(await database.read(rules))
 
-    parts = Parts(
-        database=database,
-        wiper=Wiper(database),
-        clock=lambda: daemon.now,
-        ids=ids,
-        proofs=proofs,
-        machines=machines,
-        activity=activity,
-        shield=shield,
-        facts=lambda: Facts(
-            version="0.1.0",
-            started=NOW - timedelta(hours=3, minutes=12),
-            app_mode="local",
-            base_url="http://192.168.1.5:8787/v1",
-            shield_mode="standard",
-            active_provider="ollama",
-            default_model=daemon.default_model,
-            lane_problem=daemon.lane_problem,
-        ),
-        changed=changed,
-        sealer=Sealer(bytes(32)),
-        checker=checker,
-        policy=policy,
-        prices=Prices({("rack", "qwen3"): Rate(100_000, 200_000)}, lambda: daemon.now),
-    )
-    daemon = Daemon(parts, proofs, machines, activity, shield, checker, tmp_path / "run" / "admin.sock")
-    return daemon
+    sealer = Sealer(bytes(32))
+    who = await database.write(lambda conn: identity.load(conn, sealer, random=ids.random, now=NOW))
+    books = Books(Notary(who), sealer)
+    async with cluster(database, books, lambda: daemon.now, ids) as machinery:
+        parts = Parts(
+            database=database,
+            wiper=Wiper(database),
+            clock=lambda: daemon.now,
+            ids=ids,
+            proofs=proofs,
+            machines=machines,
+            activity=activity,
+            shield=shield,
+            facts=lambda: Facts(
+                version="0.1.0",
+                started=NOW - timedelta(hours=3, minutes=12),
+                app_mode="local",
+                base_url="http://192.168.1.5:8787/v1",
+                shield_mode="standard",
+                active_provider="ollama",
+                default_model=daemon.default_model,
+                lane_problem=daemon.lane_problem,
+            ),
+            changed=changed,
+            sealer=sealer,
+            checker=checker,
+            policy=policy,
+            prices=Prices({("rack", "qwen3"): Rate(100_000, 200_000)}, lambda: daemon.now),
+            nodes=machinery.nodes,
+        )
+        socket = tmp_path / "run" / "admin.sock"
+        daemon = Daemon(parts, proofs, machines, activity, shield, checker, machinery, socket)
+        yield daemon
 
 
 @pytest.fixture

@@ -3,9 +3,10 @@ import asyncio
 import aiohttp
 import pytest
 
-from appliance.cluster import health
+from appliance.cluster import asking
 from appliance.cluster.addresses import at_url
 from appliance.cluster.health import OllamaProber, Shown, healthy, read_shown
+from appliance.cluster.links import Links
 from tests.upstreams.ollama import OllamaDouble
 
 TAG = {
@@ -19,7 +20,7 @@ TAG = {
 @pytest.fixture
 async def prober():
     async with aiohttp.ClientSession() as session:
-        yield OllamaProber(session)
+        yield OllamaProber(Links(lambda _: session))
 
 
 async def test_a_machine_that_answers_is_well(prober: OllamaProber, ollama: OllamaDouble):
@@ -73,7 +74,7 @@ async def test_somebody_who_is_not_ollama(prober: OllamaProber):
 
 
 async def test_a_machine_that_sleeps(prober: OllamaProber, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(health, "PROBE_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(asking, "PROBE_TIMEOUT_SECONDS", 0.05)
     asleep = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -71,6 +71,7 @@ class Installation:
             "SYNAPSE_GATEWAY__PORT": str(self.port),
             "SYNAPSE_GATEWAY__HOST": "127.0.0.1",
             "SYNAPSE_LOCAL__OLLAMA": ",".join(machines),
+            "SYNAPSE_DISCOVERY__ENABLED": "false",
         }
         self.log = state_dir.parent / f"{state_dir.name}.log"
         self.process: subprocess.Popen[bytes] | None = None

@@ -26,6 +26,7 @@ class Started:
         self.state_dir = state_dir
         environ = {name: value for name, value in os.environ.items() if not name.startswith("SYNAPSE_")}
         environ |= {"SYNAPSE_STATE_DIR": str(state_dir), "SYNAPSE_GATEWAY__PORT": str(port)}
+        environ["SYNAPSE_DISCOVERY__ENABLED"] = "false"
         environ |= {"SYNAPSE_LOCAL__OLLAMA": f"http://127.0.0.1:{free_port()}"}  # where no Ollama is
         began = time.monotonic()
         self.process = subprocess.Popen(

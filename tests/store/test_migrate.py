@@ -105,7 +105,9 @@ class TestFromVersion1:
         new = {table: len(rows) for table, rows in after.items() if table not in before}
         rolled_up = {"ledger_days": 1, "ledger_groups": 6, "ledger_times": 6}
         of_facts = {"facts": 0, "fact_slots": 0, "fact_slots_free": 0}
-        assert new == {"providers": 0, "allow_lists": 0, "storage_probe": 0, **of_facts, **rolled_up}
+        of_machines = {"nodes": 0, "gateway_identity": 0, "cluster_key": 0}
+        of_providers = {"providers": 0, "allow_lists": 0}
+        assert new == {"storage_probe": 0, **of_providers, **of_facts, **of_machines, **rolled_up}
 
     def test_the_roll_ups_are_those_that_each_call_would_have_made(self, old: sqlite3.Connection):
         rows = [

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,8 +169,8 @@ def _tag(name: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def ollama_double(port: int = 0, **options: Any):
-    """A running double; it listens on loopback until the block is left."""
+async def ollama_double(port: int = 0, *, more: Iterable[web.AbstractRouteDef] = (), **options: Any):
+    """A running double; it listens on loopback until the block is left. `more`: routes beside its own."""
     double = OllamaDouble(**options)
     routes = [
         web.post("/api/chat", double.chat),
@@ -178,6 +178,7 @@ async def ollama_double(port: int = 0, **options: Any):
         web.get("/api/tags", double.tags),
         web.get("/api/ps", double.ps),
         web.post("/api/show", double.show),
+        *more,
     ]
     async with listening(double, routes, port):
         yield double

@@ -116,7 +116,7 @@ def _wishes(chat: Chat, target: Target, choice: int, seed: int | None) -> dict[s
     sampling = chat.sampling
     thinks = "thinking" in target.capabilities and chat.effort is not None
     wishes: dict[str, object] = {
-        "options": _options(sampling, target.num_ctx, _seed(chat, choice, seed)) or None,
+        "options": _options(sampling, target.num_ctx, seed_of(chat, choice, seed)) or None,
         "keep_alive": target.keep_alive,
         "think": _THINK[chat.effort] if thinks and chat.effort else None,
         "logprobs": True if sampling.top_logprobs is not None else None,
@@ -125,8 +125,9 @@ def _wishes(chat: Chat, target: Target, choice: int, seed: int | None) -> dict[s
     return {name: value for name, value in wishes.items() if value is not None}
 
 
-def _seed(chat: Chat, choice: int, drawn: int | None) -> int | None:
-    """Another one for each choice: the same seed would give the same answer again."""
+def seed_of(chat: Chat, choice: int, drawn: int | None) -> int | None:
+    """Another one for each choice: the same seed would give the same answer again. `drawn` is that of a call for
+    several choices whose caller set none."""
     base = drawn if chat.sampling.seed is None and chat.choices > 1 else chat.sampling.seed
     if base is None:
         return None

@@ -45,14 +45,16 @@ _OVERFLOW = (
     re.compile(
         r"maximum context length (?:is|of) (?P<limit>\d{1,12}) tokens.{0,200}?(?P<used>\d{1,12})(?: input)? tokens"
     ),
+    re.compile(r"(?P<used>\d{1,12}) input tokens.{0,100}? context length is only (?P<limit>\d{1,12}) tokens"),
+    re.compile(r"prompt \(length (?P<used>\d{1,12})\) is longer than the maximum model length of (?P<limit>\d{1,12})"),
     re.compile(r"(?P<used>\d{1,12}) tokens.{0,100}?(?P<limit>\d{1,12}) maximum context length"),
     re.compile(
         r"request \((?P<used>\d{1,12}) tokens\) exceeds the available context size \((?P<limit>\d{1,12}) tokens\)"
     ),
 )
-"""How OpenAI and vLLM, Mistral, and llama.cpp put it."""
+"""How OpenAI and vLLM, vLLM today, vLLM of pictures, Mistral, and llama.cpp put it."""
 
-_ABOUT_CONTEXT = re.compile(r"context (?:length|size|window)|prompt is too long", re.IGNORECASE)
+_ABOUT_CONTEXT = re.compile(r"context (?:length|size|window)|maximum model length|prompt is too long", re.IGNORECASE)
 
 _ABOUT_MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 

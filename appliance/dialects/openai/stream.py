@@ -53,14 +53,15 @@ _REASONS: dict[str, FinishReason] = {
 
 
 class Reader:
-    """Feed the events of one stream, in order; `choices` is how many answers were asked for.
+    """Feed the events of one stream, in order; `choices` is how many answers were asked for, `first` the number that
+    the first of them has in the call.
 
     Tool calls come whole, when their answer ends, with ids of the gateway's own. `parallel`: one answer may hold
     several. The ends of all answers come last, once the usage is known or known to be missing.
     """
 
-    def __init__(self, new_id: Callable[[], str], *, choices: int = 1, parallel: bool = True) -> None:
-        self._answers = [_Answer(index, new_id, parallel=parallel) for index in range(choices)]
+    def __init__(self, new_id: Callable[[], str], *, choices: int = 1, parallel: bool = True, first: int = 0) -> None:
+        self._answers = [_Answer(first + index, new_id, parallel=parallel) for index in range(choices)]
         self._usage: Usage | None = None
         self._finished = False
 
@@ -112,7 +113,7 @@ class Reader:
     def _share(self, answer: "_Answer") -> Usage:
         if self._usage is None:
             return Usage(0, answer.pieces)
-        return self._usage if answer.index == 0 else Usage(self._usage.prompt_tokens, 0)
+        return self._usage if answer is self._answers[0] else Usage(self._usage.prompt_tokens, 0)
 
 
 class _Answer:

@@ -45,13 +45,14 @@ def forwarded(body: str, *, model: str, end_user: EndUser, new_id: Callable[[], 
     return _outgoing(with_members(body, members).encode(), lambda: Reader(new_id, choices=choices, parallel=parallel))
 
 
-def written(chat: Chat, *, model: str, new_id: Callable[[], str], compatible: bool = False) -> Outgoing:
-    """A call of another dialect. `compatible`: the server is not OpenAI's own.
+def written(chat: Chat, *, model: str, new_id: Callable[[], str], compatible: bool = False, first: int = 0) -> Outgoing:
+    """A call of another dialect. `compatible`: the server is not OpenAI's own. `first`: the number of its first answer,
+    where the chat is for some of a call's answers only.
 
     Raises DialectError naming what the provider has no word for.
     """
     body = orjson.dumps(writing.body(chat, model=model, compatible=compatible))
-    return _outgoing(body, lambda: Reader(new_id, choices=chat.choices, parallel=chat.parallel))
+    return _outgoing(body, lambda: Reader(new_id, choices=chat.choices, parallel=chat.parallel, first=first))
 
 
 def _outgoing(body: bytes, reader: Callable[[], Reader]) -> Outgoing:

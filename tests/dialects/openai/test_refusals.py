@@ -83,6 +83,10 @@ def test_what_is_said_about_a_key_is_not_handed_on(status: int):
         ("Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
          32768, 40000),
         ("request (6010 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096, 6010),
+        ("You passed 98305 input tokens and requested 32768 output tokens. However, the model's context length is only "
+         "131072 tokens, resulting in a maximum input length of 98304 tokens.", 131072, 98305),
+        ("The decoder prompt (length 2136) is longer than the maximum model length of 2048. Make sure that "
+         "`max_model_len` is no smaller than the number of text tokens.", 2048, 2136),
     ],
 )  # fmt: skip
 def test_an_overflow_is_told_in_the_words_that_clients_match(said: str, limit: int, used: int):

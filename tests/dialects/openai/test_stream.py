@@ -201,6 +201,10 @@ def test_several_answers_share_one_usage():
     ]  # fmt: skip
 
 
+def test_the_answers_of_a_call_may_be_asked_for_one_by_one():
+    assert read(chunk({"content": "a"}), *STOP, first=3) == [TextDelta("a", choice=3), Finish("stop", Usage(7, 3), 3)]
+
+
 def test_fewer_answers_than_were_asked_for_are_a_failure():
     with pytest.raises(ProviderError, match="before its answer was done"):
         read(*STOP, choices=2)

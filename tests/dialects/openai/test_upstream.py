@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.dialects.chat import Chat, Message, Text
+from appliance.dialects.chat import Chat, Message, Text, TextDelta
 from appliance.dialects.openai.stream import Reader
 from appliance.dialects.openai.upstream import forwarded, written
 from appliance.dialects.upstream import Outgoing
@@ -140,3 +140,9 @@ def test_a_chat_of_another_dialect():
     assert orjson.loads(outgoing.body)["messages"] == [{"role": "user", "content": "é"}]
     assert orjson.loads(outgoing.body)["n"] == 2
     assert outgoing.refusal(401, b"").kind == "key"
+
+
+def test_one_of_several_answers_has_the_number_that_it_has_in_its_call():
+    reader = written(Chat(()), model="m", new_id=lambda: "call_ours", first=2).reader()
+    (text,) = reader.read("", '{"choices":[{"index":0,"delta":{"content":"a"}}]}')
+    assert text == TextDelta("a", choice=2)

@@ -1,0 +1,240 @@
+"""What the admin API does about machines and the cluster key: a part of `service`, on parts that are handed in.
+
+A decision is written down first and takes effect after it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol, TypeVar
+
+from appliance.admin import node_changes, node_places, node_view
+from appliance.admin.changes import Change
+from appliance.admin.node_changes import CLUSTER_KEY_DAYS, Books
+from appliance.admin.node_wire import (
+    Admission,
+    ClusterKey,
+    CurrentClusterKey,
+    NewClusterKey,
+    NewNode,
+    Node,
+    NodeList,
+    RevokedClusterKey,
+)
+from appliance.admin.wire import InvalidInput
+from appliance.cluster.addresses import PRIVATE, Inside
+from appliance.cluster.cluster_key import SECRET_BYTES
+from appliance.cluster.identity import Identity
+from appliance.cluster.machine import Machine
+from appliance.cluster.members import Members
+from appliance.cluster.newcomers import Newcomers
+from appliance.cluster.words import last_two_match
+from appliance.errors import AdminError
+from appliance.ids import Clock, Ids
+from appliance.store import cluster_secrets, nodes
+from appliance.store.cluster_secrets import ClusterKeyRow
+from appliance.store.database import Database
+from appliance.store.nodes import NodeRow
+from appliance.times import parse_rfc3339, to_ms
+
+T = TypeVar("T")
+
+MAX_SLOTS = 1_000
+
+
+class Load(Protocol):
+    """What is in flight."""
+
+    @property
+    def waiting(self) -> int: ...
+
+    def in_flight(self, machine_id: str) -> int: ...
+
+    def resting(self, machine_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What this works on. `discovery_problem`: in a sentence, why no machines are heard; None while they are."""
+
+    database: Database
+    books: Books
+    clock: Clock
+    ids: Ids
+    identity: Identity
+    members: Members
+    newcomers: Newcomers
+    machines: Callable[[], Sequence[Machine]]
+    load: Load
+    discovery_problem: Callable[[], str | None]
+    inside: Inside = PRIVATE
+
+
+class Nodes:
+    """Every operation on machines. Changes take `who` asks: a login name. Raises as `Service` does."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def list_all(self) -> NodeList:
+        parts = self._parts
+        return NodeList(
+            nodes=tuple(self._shown()),
+            gateway_id=parts.identity.id,
+            gateway_words=node_view.words_of(parts.identity.id),
+            waiting=parts.load.waiting,
+            discovery=parts.discovery_problem(),
+        )
+
+    async def add(self, who: str, new: NewNode) -> Node:
+        """Take in a machine by its address; a node's own address makes it a candidate.
+
+        Raises:
+            InvalidInput: the address is none, or outside the building, or a value is not allowed.
+            AdminError: the settings name it already, or nobody answers there.
+        """
+        if new.slots is not None and not 1 <= new.slots <= MAX_SLOTS:
+            raise InvalidInput(f"slots is {new.slots}.", advice=f"It must be from 1 to {MAX_SLOTS}.")
+        if new.url.startswith(node_places.NODE_SCHEME):
+            place = await node_places.of_node(new.url, self._parts.inside)
+            node_id = await self._parts.newcomers.look_at(place.address, place.join_port, place.data_port)
+            return self._node(node_id)
+        row, key = await node_places.open_row(new, self._parts.books.sealer, self._parts.inside)
+        if self._parts.members.is_listed(row.id):
+            raise AdminError(f"{new.url} is in the settings already (local.ollama).", advice="It is in use.")
+        return await self._admit(who, row, key)
+
+    async def admit(self, who: str, admission: Admission) -> Node:
+        """Let a candidate in. A node is asked first, and pins this gateway.
+
+        Raises:
+            InvalidInput: the words are not those of its key.
+            AdminError, JoinError: it is no candidate, it refuses, or another answers in its place.
+        """
+        shown = self._find(admission.node)
+        if shown.state in ("admitted", "active", "unhealthy", "draining"):
+            raise AdminError(f"{node_view.called(shown)} is in use already.", advice="synapse node list shows it.")
+        if shown.words and not last_two_match(shown.id, admission.words or ""):
+            raise InvalidInput(
+                "These are not the last two words of its key." if admission.words else "Its words are needed.",
+                advice="Read them off that machine: `synapse node serve` shows eight, the last two are asked for.",
+            )
+        row = await self._parts.newcomers.ask(shown.id)
+        if row is None:
+            raise AdminError(
+                f"{node_view.called(shown)} is not heard now.",
+                advice="See that `synapse node serve` runs there, or name its address: synapse node add"
+                f" {node_places.NODE_SCHEME}ADDRESS.",
+            )
+        return await self._admit(who, row, None)
+
+    async def reject(self, who: str, node: str) -> Node:
+        """Do not show a candidate any more."""
+        shown = self._find(node)
+        if shown.state not in ("candidate", "changed"):
+            raise AdminError(
+                f"{node_view.called(shown)} is no candidate.", advice="synapse node remove puts a machine out."
+            )
+        row = node_view.rejected(shown)
+        await self._decide(who, lambda conn, change: node_changes.reject(conn, change, row))
+        return self._node(row.id)
+
+    async def drain(self, who: str, node: str, *, on: bool) -> Node:
+        """Give a machine no more calls, or calls again; its running calls go on."""
+        shown = self._find(node)
+        self._check_ours(shown)
+        await self._decide(who, lambda conn, change: node_changes.drain(conn, change, shown.id, on=on))
+        return self._node(shown.id)
+
+    async def remove(self, who: str, node: str) -> Node:
+        """Put a machine out, at once: its connections are closed. Of one that was put out before, or rejected, nothing
+        is known any more. Returns it as it was."""
+        shown = self._find(node)
+        self._check_ours(shown)
+        if shown.state in ("candidate", "changed"):
+            raise AdminError(
+                f"{node_view.called(shown)} is only a candidate.", advice="synapse node reject hides it for good."
+            )
+        parts = self._parts
+        await self._change(who, lambda conn, change: node_changes.remove(conn, change, parts.books, shown.id))
+        after = await parts.database.read(lambda conn: nodes.get(conn, shown.id))
+        if after is None:
+            await parts.members.forget(shown.id)
+        else:
+            await parts.members.take(after)
+        return shown
+
+    async def cluster_key(self) -> CurrentClusterKey:
+        """The key that was made last, in force or not."""
+        sealer = self._parts.books.sealer
+        row = await self._parts.database.read(lambda conn: cluster_secrets.cluster_key(conn, sealer))
+        identity, now = self._parts.identity, self._parts.clock()
+        return CurrentClusterKey(None if row is None else node_view.cluster_key(row, identity.id, now))
+
+    async def new_cluster_key(self, who: str, new: NewClusterKey) -> ClusterKey:
+        """Make a cluster key in the place of the one before. Raises InvalidInput: a time or a number is none."""
+        parts, now = self._parts, self._parts.clock()
+        if new.uses is not None and not 1 <= new.uses <= MAX_SLOTS:
+            raise InvalidInput(f"uses is {new.uses}.", advice=f"It must be from 1 to {MAX_SLOTS}.")
+        expires = None
+        if new.expires is not None:
+            try:
+                expires = parse_rfc3339(new.expires)
+            except (ValueError, OverflowError) as error:
+                raise InvalidInput("expires must be a time of RFC 3339, such as 2027-01-31T00:00:00Z.") from error
+            if expires <= now:
+                raise InvalidInput("The key would have expired already.", advice="Give a time to come.")
+        elif new.uses is None:
+            expires = now + timedelta(days=CLUSTER_KEY_DAYS)
+        row = ClusterKeyRow(
+            parts.ids.random(SECRET_BYTES), to_ms(now), None if expires is None else to_ms(expires), new.uses
+        )
+        await self._change(
+            who, lambda conn, change: node_changes.new_cluster_key(conn, change, parts.books.sealer, row)
+        )
+        return node_view.cluster_key(row, parts.identity.id, now)
+
+    async def revoke_cluster_key(self, who: str) -> RevokedClusterKey:
+        sealer = self._parts.books.sealer
+        return RevokedClusterKey(
+            await self._change(who, lambda conn, change: node_changes.revoke_cluster_key(conn, change, sealer))
+        )
+
+    def _shown(self) -> list[Node]:
+        parts = self._parts
+        machines = {machine.id: machine for machine in parts.machines()}
+        rows = {row.id: row for row in parts.members.rows()}
+        shown = [self._machine(machine, rows.get(machine.id)) for machine in machines.values()]
+        shown += [node_view.decided(row) for row in rows.values() if row.id not in machines]
+        return shown + [node_view.newcomer(one) for one in parts.newcomers.all()]
+
+    def _machine(self, machine: Machine, row: NodeRow | None) -> Node:
+        load = self._parts.load
+        return node_view.machine(machine, row, in_flight=load.in_flight(machine.id), resting=load.resting(machine.id))
+
+    def _find(self, named: str) -> Node:
+        return node_view.find(self._shown(), named)
+
+    def _node(self, node_id: str) -> Node:
+        return node_view.find(self._shown(), node_id)
+
+    def _check_ours(self, shown: Node) -> None:
+        if shown.listed:
+            raise AdminError(
+                f"{node_view.called(shown)} is named in the settings, which alone decide about it.",
+                advice="Take it out of local.ollama and restart the daemon.",
+            )
+
+    async def _admit(self, who: str, row: NodeRow, key: str | None) -> Node:
+        books = self._parts.books
+        admitted = await self._change(who, lambda conn, change: node_changes.admit(conn, change, books, row))
+        await self._parts.members.take(admitted, key)
+        return self._node(row.id)
+
+    async def _decide(self, who: str, job: Callable[[sqlite3.Connection, Change], NodeRow]) -> None:
+        await self._parts.members.take(await self._change(who, job))
+
+    async def _change(self, who: str, job: Callable[[sqlite3.Connection, Change], T]) -> T:
+        change = Change(who, self._parts.clock(), self._parts.ids)
+        return await self._parts.database.write(lambda conn: job(conn, change))

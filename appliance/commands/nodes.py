@@ -1,0 +1,135 @@
+"""`synapse node list | add | admit | reject | drain | resume | remove`: which machines answer calls."""
+
+import sys
+from pathlib import Path
+
+from appliance.admin import node_wire as wire
+from appliance.admin.client import Client
+from appliance.admin.wire import InvalidInput, encode
+from appliance.commands import text
+from appliance.commands.outcome import Outcome
+
+HIDDEN = ("rejected", "revoked")
+MAX_CA_BYTES = 64 * 1024
+
+
+async def show_all(client: Client, *, everything: bool) -> Outcome:
+    found = await client.nodes()
+    shown = [node for node in found.nodes if everything or node.state not in HIDDEN]
+    lines = list(_table(shown))
+    for node in shown:
+        if node.why:
+            lines += text.wrapped(text.printable(f"{_called(node)}: {node.why}."))
+    if found.waiting:
+        lines.append(f"{found.waiting} calls wait for a machine.")
+    notes = [] if found.discovery is None else [f"No machines are discovered: {found.discovery}."]
+    candidates = [node for node in shown if node.state in ("candidate", "changed")]
+    if candidates:
+        notes.append(_how_to_admit(candidates[0]))
+    return Outcome(encode(found), tuple(lines), notes=tuple(notes))
+
+
+async def add(client: Client, new: wire.NewNode) -> Outcome:
+    made = await client.add_node(new)
+    if made.state == "candidate":
+        lines = (f"{_called(made)} is a candidate now.", *_words(made))
+        return Outcome(encode(made), lines, notes=(_how_to_admit(made),))
+    lines = (f"Machine {_called(made)} is taken in. It is known by its address only.",)
+    return Outcome(encode(made), lines, notes=_after(made))
+
+
+async def admit(client: Client, node: str, words: str | None) -> Outcome:
+    """Asks at a terminal for the words of a machine that has a key."""
+    if words is None and sys.stdin is not None and sys.stdin.isatty():
+        words = await _ask_for_words(client, node)
+    made = await client.admit_node(wire.Admission(node, words))
+    return Outcome(encode(made), (f"Machine {_called(made)} is admitted.",), notes=_after(made))
+
+
+async def reject(client: Client, node: str) -> Outcome:
+    gone = await client.reject_node(node)
+    lines = (f"{_called(gone)} is not shown any more.",)
+    return Outcome(encode(gone), lines, notes=(f"To see it again: synapse node remove {gone.id[:16]}",))
+
+
+async def drain(client: Client, node: str) -> Outcome:
+    made = await client.drain_node(node)
+    left = f"{made.in_flight} still run there" if made.in_flight else "none runs there"
+    lines = (f"Machine {_called(made)} gets no more calls; {left}.",)
+    return Outcome(encode(made), lines, notes=(f"To give it calls again: synapse node resume {_called(made)}",))
+
+
+async def resume(client: Client, node: str) -> Outcome:
+    made = await client.resume_node(node)
+    return Outcome(encode(made), (f"Machine {_called(made)} gets calls again.",), notes=_after(made))
+
+
+async def remove(client: Client, node: str) -> Outcome:
+    gone = await client.remove_node(node)
+    if gone.state in HIDDEN:
+        return Outcome(encode(gone), (f"Of {_called(gone)} nothing is known any more.",))
+    lines = [f"Machine {_called(gone)} is put out, and its connections are closed."]
+    if gone.trust == "pinned":
+        lines.append("Its certificate is not trusted any more. It joins again only if you admit it.")
+    return Outcome(encode(gone), tuple(lines))
+
+
+def read_ca(path: Path) -> str:
+    """The text of a file of certificates. Raises InvalidInput where it cannot be read."""
+    try:
+        content = path.read_bytes()[: MAX_CA_BYTES + 1]
+        return content.decode("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InvalidInput(f"{path} cannot be read ({reason}).", advice="Give a file of certificates in PEM.") from None
+
+
+async def _ask_for_words(client: Client, node: str) -> str | None:
+    named = node.removeprefix("syn-")
+    meant = [one for one in (await client.nodes()).nodes if one.id.startswith(named) or one.name == node]
+    if len(meant) != 1 or not meant[0].words:
+        return None
+    print(f"Compare with what the machine shows: {' '.join(meant[0].words[:6])} …", file=sys.stderr)  # noqa: T201
+    try:
+        print("Its last two words: ", end="", flush=True, file=sys.stderr)  # noqa: T201  stdout is data
+        return sys.stdin.readline().strip() or None
+    except KeyboardInterrupt:
+        return None
+
+
+def _table(nodes: list[wire.Node]) -> tuple[str, ...]:
+    if not nodes:
+        return ("There is no machine. Start `synapse node serve` on one, or name its address: synapse node add URL.",)
+    rows = [
+        (
+            _called(node),
+            node.id[:16],
+            node.state,
+            node.trust,
+            node.engine or text.ABSENT,
+            f"{node.in_flight}/{node.slots}" if node.state in ("active", "draining") else text.ABSENT,
+            ", ".join(node.models) or text.ABSENT,
+        )
+        for node in nodes
+    ]
+    return text.table(("MACHINE", "ID", "STATE", "TRUST", "ENGINE", "CALLS", "MODELS"), rows, whole=(1, 2))
+
+
+def _called(node: wire.Node) -> str:
+    return text.printable(node.name or node.id[:16])
+
+
+def _words(node: wire.Node) -> tuple[str, ...]:
+    return (f"Its words: {' '.join(node.words)}",) if node.words else ()
+
+
+def _how_to_admit(node: wire.Node) -> str:
+    if not node.words:
+        return f"To take in {node.url}, which is known by its address only: synapse node admit {node.id[:16]}"
+    return (
+        f'To let it in, read its last two words on that machine: synapse node admit {node.id[:16]} --words "WORD WORD"'
+    )
+
+
+def _after(node: wire.Node) -> tuple[str, ...]:
+    return ("synapse node list shows how it is.",) if node.state != "active" else ()
