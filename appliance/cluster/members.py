@@ -121,9 +121,7 @@ class Members:
 
     def heard_at(self, node_id: str, urls: Iterable[str]) -> None:
         """A pinned machine says that it is there. That is a hint: it counts if it does not answer where it was."""
-        news = self._places.hear(node_id, urls)
-        machine = self._registry.get(node_id)
-        if news and machine is not None and not machine.healthy:
+        if self._places.hear(node_id, urls):
             self._registry.probe_soon(node_id)
 
     async def _part(self, node_id: str) -> None:

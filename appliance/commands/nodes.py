@@ -31,8 +31,10 @@ async def show_all(client: Client, *, everything: bool) -> Outcome:
 
 async def add(client: Client, new: wire.NewNode) -> Outcome:
     made = await client.add_node(new)
-    if made.state == "candidate":
-        lines = (f"{_called(made)} is a candidate now.", *_words(made))
+    if made.words:
+        if made.state in ("active", "admitted", "unhealthy", "draining"):
+            return Outcome(encode(made), (f"Machine {_called(made)} is in use already, and is looked for there too.",))
+        lines = (f"{_called(made)} is there, and is a candidate.", *_words(made))
         return Outcome(encode(made), lines, notes=(_how_to_admit(made),))
     lines = (f"Machine {_called(made)} is taken in. It is known by its address only.",)
     return Outcome(encode(made), lines, notes=_after(made))
