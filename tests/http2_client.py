@@ -3,15 +3,13 @@
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from h2.config import H2Configuration
 from h2.connection import ConnectionInputs, H2Connection, H2ConnectionStateMachine
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, Event, ResponseReceived, StreamEnded, StreamReset
-
-from tests.waiting import until
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -74,17 +72,23 @@ class Http2Client:
 
     async def end_of(self, stream: int) -> bytes:
         """The body of an answer that has come to its proper end."""
-        await until(lambda: stream in self.ended or stream in self.resets or self.closed)
+        await self._until(lambda: stream in self.ended or stream in self.resets or self.closed)
         assert stream in self.ended, self.resets.get(stream, "the connection was closed")
         return bytes(self.body[stream])
 
     async def reset_of(self, stream: int) -> ErrorCodes | int:
         """Why the server has reset the stream."""
-        await until(lambda: stream in self.resets or self.closed)
+        await self._until(lambda: stream in self.resets or self.closed)
         return self.resets[stream]
 
     async def is_closed(self, seconds: float = 10.0) -> None:
-        await until(lambda: self.closed, seconds)
+        await self._until(lambda: self.closed, seconds)
+
+    async def _until(self, true: Callable[[], bool], seconds: float = 10.0) -> None:
+        async with asyncio.timeout(seconds):
+            while not true():
+                self._news.clear()
+                await self._news.wait()
 
     async def read(self) -> None:
         with contextlib.suppress(ConnectionError):
@@ -94,6 +98,7 @@ class Http2Client:
                 self.flush()
                 self._news.set()
         self.closed = True
+        self._news.set()
 
     def _happened(self, event: Event) -> None:
         if isinstance(event, ResponseReceived):

@@ -42,7 +42,7 @@ class Discovery:
 
     @property
     def problem(self) -> str | None:
-        """In a sentence, why nothing is heard somewhere; None where nothing is wrong."""
+        """In a sentence, why nothing is heard somewhere; None where nothing is wrong now."""
         return self._lans.problem
 
     def snapshot(self) -> tuple[Sighting, ...]:

@@ -106,25 +106,25 @@ class Watch:
         self._names = names
         self._read = read or read_links
         self._damping = Damping()
-        self._lans: tuple[Link, ...] = ()
+        self._links: tuple[Link, ...] = ()
         self._failed = False
 
     @property
     def own(self) -> frozenset[Address]:
         """Every address that this machine had at the last reading, on whatever interface."""
-        return frozenset(one.ip for link in self._lans for one in link.addresses)
+        return frozenset(one.ip for link in self._links for one in link.addresses)
 
     def look(self) -> tuple[Interface, ...]:
         """Read once more. Where the system does not say, everything is as before, which is logged once."""
         try:
-            self._lans = self._read()
+            self._links = self._read()
         except Exception as error:  # whatever it is, the next reading has to come
             if not self._failed:
                 _log.warning("the network interfaces cannot be read: %s", type(error).__name__)
             self._failed = True
         else:
             self._failed = False
-        return self._damping.settle(choose(self._lans, self._names))
+        return self._damping.settle(choose(self._links, self._names))
 
 
 def read_links() -> tuple[Link, ...]:

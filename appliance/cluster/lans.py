@@ -41,11 +41,12 @@ class Lans:
         self._serving: dict[str, tuple[Interface, asyncio.Task[None]]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._said: dict[str, str] = {}
+        self._wrong: dict[str, str] = {}
 
     @property
     def problem(self) -> str | None:
-        """In a sentence, what keeps it from working somewhere; None where nothing does."""
-        return "; ".join(self._said.values()) or None
+        """In a sentence, what keeps it from working somewhere now; None where nothing does."""
+        return "; ".join(self._wrong.values()) or None
 
     @property
     def own(self) -> frozenset[Address]:
@@ -74,7 +75,7 @@ class Lans:
                 task = self._tasks.spawn(f"{self._purpose}-{name}", self._serve(wanted[name]))
                 self._serving[name] = (wanted[name], task)
             if wanted:
-                self._said.pop("", None)
+                self._forget("")
             else:
                 self._say("", "there is no network interface for it")
             await asyncio.sleep(self._seconds)
@@ -85,7 +86,7 @@ class Lans:
         for task in self._closing:
             task.cancel()
         for name in names:
-            self._said.pop(name, None)
+            self._forget(name)
         if self._closing:
             await asyncio.wait(self._closing)
 
@@ -93,6 +94,8 @@ class Lans:
         while True:
             try:
                 async with _opened(interface) as opened:
+                    # Not out of what was said: one that works for a moment, again and again, is logged once.
+                    self._wrong.pop(interface.name, None)
                     await self._work(opened, interface)
             except Exception as error:  # whatever the network or the library does, it is tried again
                 self._say(interface.name, f"it does not work on {interface.name}: {_reason(error)}")
@@ -100,9 +103,14 @@ class Lans:
 
     def _say(self, about: str, what: str) -> None:
         """Log it, unless it was the last that was said about this."""
+        self._wrong[about] = what
         if self._said.get(about) != what:
             self._said[about] = what
             _log.warning("%s: %s", self._purpose, what)
+
+    def _forget(self, about: str) -> None:
+        self._said.pop(about, None)
+        self._wrong.pop(about, None)
 
 
 @asynccontextmanager

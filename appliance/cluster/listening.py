@@ -137,12 +137,14 @@ class Ear:
     async def _follow(self, zc: Zeroconf) -> None:
         """Until there were too many new names."""
         now = asyncio.get_running_loop().time
-        while self._new_names < MAX_NEW_NAMES:
+        while True:
             self._noted.clear()
             for key, one in list(self._names.items()):
                 self._look(zc, key, one, now())
             self._tell()
             await asyncio.sleep(ROUND_SECONDS)
+            if self._new_names >= MAX_NEW_NAMES:
+                return
             next_due = min((one.due for one in self._names.values() if not one.asking), default=now() + self._refresh)
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(next_due):

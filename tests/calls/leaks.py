@@ -1,17 +1,19 @@
-"""What the leak matrices share: a value of each category, providers that say the tokens that they got, and one cell.
+"""What the leak matrices share: a value of each category, providers that say the tokens that they got, and one call.
 
-A cell asserts that the provider got a token where the value stood, that no byte of what it received is the value in any
-encoding, and that the caller reads the value in the answer.
+Of each value in it a call asserts that the provider got a token where the value stood, that no byte of what it received
+is the value in any encoding, and that the caller reads the value in the answer.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 from aiohttp import web
 
+from appliance.shield.categories import MEDICAL
 from tests.box import Box
-from tests.calls.outside import TOKEN, Double, answer_text, received, spellings
+from tests.calls.outside import KINDS, TOKEN, Double, answer_text, received, spellings
 from tests.upstreams import anthropic as anthropic_upstream
 from tests.upstreams import openai as openai_upstream
 
@@ -33,6 +35,24 @@ VALUES: dict[str, tuple[str, str]] = {
     "NHS_NUMBER": ("943 476 5919", "NHS number {} noted."),
     "VIN": ("1HGCM82633A004352", "VIN {} noted."),
 }
+
+
+def saying(categories: Iterable[str]) -> str:
+    """A line with a value for each category."""
+    return "\n".join(sentence.format(value) for value, sentence in map(VALUES.__getitem__, categories))
+
+
+def matrix(positions: Iterable[str], kind: str, *switches: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Positions, and the categories to put there in one call: all of them in each, and each of them alone in one.
+
+    Provider and switches decide in which, so that a category is alone in another position to each of them.
+    """
+    names = list(positions)
+    turn = sum(2**number for number, switch in enumerate(switches) if switch) * len(KINDS) + KINDS.index(kind)
+    for name in names:
+        yield name, MEDICAL
+    for number, category in enumerate(MEDICAL):
+        yield names[(number + turn) % len(names)], (category,)
 
 
 def nested(text: str) -> str:
@@ -65,16 +85,23 @@ def listen(double: Double) -> None:
         double.headers.clear()
 
 
-async def cell(
-    gateway: Box, double: Double, path: str, body: dict[str, Any], value: str, category: str, where: str
+def written(value: str) -> set[bytes]:
+    """What may not arrive. Two digits stand in lengths and ports as well: with the word behind them they do not."""
+    return spellings(value) if len(value) > 2 else {f"{value}-year".encode()}
+
+
+async def masked_and_restored(
+    gateway: Box, double: Double, path: str, body: dict[str, Any], categories: Iterable[str], where: str
 ) -> None:
-    """One call with the value in one position, to one provider."""
+    """One call with the values of these categories in one position, to one provider."""
     listen(double)
     answer = await gateway.http.post(path, content=orjson.dumps(body))
     assert answer.status_code == 200, (where, answer.text)
     got = received(double)
-    assert re.search(rf"\[{category}_".encode(), got), (where, "no token arrived")
-    # Two digits stand in lengths and ports as well: with the word beside them they do not.
-    for form in spellings(value) if len(value) > 2 else {f"{value}-year".encode()}:
-        assert form not in got, (where, form)
-    assert value in answer_text(answer), (where, answer_text(answer))
+    said = answer_text(answer)
+    for category in categories:
+        value = VALUES[category][0]
+        assert re.search(rf"\[{category}_".encode(), got), (where, f"no token of {category} arrived")
+        for form in written(value):
+            assert form not in got, (where, form)
+        assert value in said, (where, said)

@@ -42,6 +42,12 @@ async def office(tmp_path: Path, ollama: OllamaDouble) -> AsyncIterator[tuple[Bo
         yield gateway, double
 
 
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A passing fault is tried again at once. How long the pauses are is for the tests of the lane."""
+    monkeypatch.setattr("appliance.lanes.retries.PAUSES", (0.0, 0.0))
+
+
 def refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 

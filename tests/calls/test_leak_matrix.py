@@ -1,6 +1,6 @@
 """Every category in every position to every provider, whole and streamed: nothing leaks and all is restored.
 
-Generated; `leaks.cell` says what each cell asserts. This one comes in in OpenAI's dialect.
+Generated; `leaks` says what is put where, and what each call asserts. This one comes in in OpenAI's dialect.
 """
 
 import re
@@ -12,9 +12,8 @@ import orjson
 import pytest
 from aiohttp import web
 
-from appliance.shield.categories import MEDICAL
 from tests.box import CHAT
-from tests.calls.leaks import VALUES, cell, nested, tokens_of
+from tests.calls.leaks import masked_and_restored, matrix, nested, saying, tokens_of
 from tests.calls.outside import KINDS, answer_text, last_body, outside, received, spellings
 from tests.upstreams import anthropic as anthropic_upstream
 from tests.upstreams import openai as openai_upstream
@@ -71,12 +70,10 @@ async def test_nothing_leaks_and_all_is_restored(tmp_path: Path, mode: str, kind
     # In the mode `local`, a call without tools would stay in the building: with them it is an agent's.
     agentic: dict[str, Any] = {"tools": [TOOL]} if mode == "local" else {}
     async with outside(tmp_path / "state", kind, mode=mode) as (gateway, double):
-        for category in MEDICAL:
-            value, sentence = VALUES[category]
-            for position, build in POSITIONS.items():
-                fields = {"stream": stream, **agentic, **build(sentence.format(value))}
-                body = orjson.loads(gateway.body(**fields))
-                await cell(gateway, double, CHAT, body, value, category, f"{category} in {position} to {kind}")
+        for position, categories in matrix(POSITIONS, kind, stream, mode == "cloud"):
+            fields = {"stream": stream, **agentic, **POSITIONS[position](saying(categories))}
+            where = f"{categories} in {position} to {kind}"
+            await masked_and_restored(gateway, double, CHAT, orjson.loads(gateway.body(**fields)), categories, where)
 
 
 @pytest.mark.parametrize("kind", KINDS)

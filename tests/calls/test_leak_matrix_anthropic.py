@@ -1,8 +1,8 @@
 """Every category in every position of a Messages body to every provider, whole and streamed: nothing leaks and all is
 restored.
 
-Generated; `leaks.cell` says what each cell asserts. Beside it what only this dialect has: thoughts that are signed, the
-name of the end user in `metadata`, and a body that is forwarded as it came.
+Generated; `leaks` says what is put where, and what each call asserts. Beside it what only this dialect has: thoughts
+that are signed, the name of the end user in `metadata`, and a body that is forwarded as it came.
 """
 
 import re
@@ -13,9 +13,8 @@ from typing import Any
 import orjson
 import pytest
 
-from appliance.shield.categories import MEDICAL
 from tests.box import Box
-from tests.calls.leaks import VALUES, cell, nested, tokens_of
+from tests.calls.leaks import masked_and_restored, matrix, nested, saying, tokens_of
 from tests.calls.outside import KINDS, add, answer_text, last_body, outside, received, spellings
 from tests.upstreams import anthropic as upstream
 from tests.upstreams.anthropic import AnthropicDouble
@@ -77,14 +76,12 @@ async def test_nothing_leaks_and_all_is_restored(tmp_path: Path, kind: str, stre
     async with outside(tmp_path / "state", kind, mode="cloud") as (gateway, double):
         if isinstance(double, AnthropicDouble):
             double.lenient = True  # system turns are for models that say so
-        for category in MEDICAL:
-            value, sentence = VALUES[category]
-            for position, build in POSITIONS.items():
-                fields = build(sentence.format(value))
-                used = [TOOL] if "toolu_1" in str(fields) else []
-                body = {"model": "m", "max_tokens": 99, "stream": stream, "tools": used, **fields}
-                where = f"{category} in {position} to {kind}"
-                await cell(gateway, double, MESSAGES, body, value, category, where)
+        for position, categories in matrix(POSITIONS, kind, stream):
+            fields = POSITIONS[position](saying(categories))
+            used = [TOOL] if "toolu_1" in str(fields) else []
+            body = {"model": "m", "max_tokens": 99, "stream": stream, "tools": used, **fields}
+            where = f"{categories} in {position} to {kind}"
+            await masked_and_restored(gateway, double, MESSAGES, body, categories, where)
 
 
 NUMBER_POSITIONS: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -1,7 +1,8 @@
 """Every category in every position of a body of `POST /v1/ai/complete` to every provider: nothing leaks and all is
 restored.
 
-Generated; `leaks.cell` says what each cell asserts. Beside it what goes to no provider at all, and numbers.
+Generated; `leaks` says what is put where, and what each call asserts. Beside it what goes to no provider at all, and
+numbers.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,8 @@ import orjson
 import pytest
 
 from appliance.shield.categories import MEDICAL
-from tests.calls.leaks import VALUES, cell, listen, nested
-from tests.calls.outside import KINDS, TOKEN, last_body, outside, received, spellings
+from tests.calls.leaks import VALUES, listen, masked_and_restored, matrix, nested, saying, written
+from tests.calls.outside import KINDS, TOKEN, last_body, outside, received
 
 COMPLETE = "/v1/ai/complete"
 HI: Any = {"role": "user", "content": "Hi"}
@@ -59,11 +60,10 @@ def body(fields: dict[str, Any]) -> dict[str, Any]:
 async def test_nothing_leaks_and_all_is_restored(tmp_path: Path, kind: str):
     # In the mode `local` a call with personal data stays in the building.
     async with outside(tmp_path / "state", kind, mode="cloud") as (gateway, double):
-        for category in MEDICAL:
-            value, sentence = VALUES[category]
-            for position, build in POSITIONS.items():
-                asked = body(build(sentence.format(value)))
-                await cell(gateway, double, COMPLETE, asked, value, category, f"{category} in {position} to {kind}")
+        for position, categories in matrix(POSITIONS, kind):
+            asked = body(POSITIONS[position](saying(categories)))
+            where = f"{categories} in {position} to {kind}"
+            await masked_and_restored(gateway, double, COMPLETE, asked, categories, where)
 
 
 UNSENT: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -79,16 +79,16 @@ UNSENT: dict[str, Callable[[str], dict[str, Any]]] = {
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_what_is_no_part_of_the_prompt_goes_to_nobody(tmp_path: Path, kind: str):
     async with outside(tmp_path / "state", kind, mode="cloud") as (gateway, double):
-        for category in MEDICAL:
-            value, sentence = VALUES[category]
-            for position, build in UNSENT.items():
-                listen(double)
-                answer = await gateway.http.post(COMPLETE, content=orjson.dumps(body(build(sentence.format(value)))))
-                where = f"{category} in {position} to {kind}"
-                assert answer.status_code == 200, (where, answer.text)
-                assert not TOKEN.search(received(double).decode()), where
-                for form in spellings(value) if len(value) > 2 else {f"{value}-year".encode()}:
-                    assert form not in received(double), (where, form)
+        for position, categories in matrix(UNSENT, kind):
+            listen(double)
+            asked = body(UNSENT[position](saying(categories)))
+            answer = await gateway.http.post(COMPLETE, content=orjson.dumps(asked))
+            where = f"{categories} in {position} to {kind}"
+            assert answer.status_code == 200, (where, answer.text)
+            got = received(double)
+            assert not TOKEN.search(got.decode()), where
+            for form in set[bytes]().union(*(written(VALUES[category][0]) for category in categories)):
+                assert form not in got, (where, form)
 
 
 EXTRACTED: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -112,7 +112,7 @@ async def test_an_extraction_asks_with_what_it_holds_masked(tmp_path: Path, posi
             extracting = orjson.dumps(last_body(double))
             assert b"You pull facts out of a message" in extracting, where
             assert f"[{category}_".encode() in extracting, where
-            for form in spellings(value) if len(value) > 2 else {f"{value}-year".encode()}:
+            for form in written(value):
                 assert form not in received(double), (where, form)
 
 

@@ -111,8 +111,9 @@ class Peer:
         tell(sender=self.holder.recvfrom(9000)[1][0])
 
     async def measure(self) -> None:
-        """This process's peak of memory, in KiB, and its tasks."""
-        tell(peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, tasks=len(asyncio.all_tasks()))
+        """This process's peak of memory in KiB, its tasks, and what is wrong with its discovery."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        tell(peak=peak, tasks=len(asyncio.all_tasks()), problem=self.discovery and self.discovery.problem)
 
 
 async def main() -> None:

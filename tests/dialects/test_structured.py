@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.dialects import structured
@@ -275,7 +275,6 @@ def applied(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
 SCHEMAS = st.recursive(ASSERTIONS | st.booleans(), applied, max_leaves=10)
 
 
-@settings(max_examples=300)
 @given(SCHEMAS, VALUES)
 def test_the_library_alone_comes_to_the_same(schema: Any, value: Any):
     schema = schema if isinstance(schema, dict) else {"allOf": [schema]}

@@ -4,7 +4,7 @@ import random
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.engine.digits import LARGEST, integers, numbers
@@ -30,7 +30,6 @@ def test_small_ranges_number_by_number(least: int, most: int):
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(0, 10**12), st.integers(-(10**12), 10**12))
-@settings(max_examples=150)
 def test_any_range(least: int, width: int, step: int):
     most = least + width
     inside = reader(integers(least, most))

@@ -111,7 +111,7 @@ def test_hostile_files_are_refused(tmp_path: Path, content: bytes, reason: str):
 
 
 @given(position=st.integers(0, len(small_header()) - 1), value=st.integers(0, 255))
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_changed_byte_is_read_or_refused_and_nothing_else(tmp_path: Path, position: int, value: int):
     content = bytearray(small_header())
     content[position] = value

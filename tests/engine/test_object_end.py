@@ -11,7 +11,12 @@ from appliance.engine.object_end import ObjectEnd
 TEXTS = st.text(st.sampled_from('{}[]"\\,:a</\n ')) | st.text(max_size=5)
 OBJECTS = st.dictionaries(
     TEXTS,
-    st.recursive(TEXTS | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)),
+    st.recursive(
+        TEXTS | st.integers() | st.none(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+        max_leaves=12,
+    ),
+    max_size=4,
 )
 
 

@@ -158,6 +158,7 @@ def test_wrong_types_are_named(fields: dict[str, object], place: str):
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
 )
 FIELDS = [
     *("messages", "stream", "truncate", "keep_alive", "options", "logprobs", "think", "tools", "format"),

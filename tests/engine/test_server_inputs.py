@@ -68,7 +68,7 @@ async def test_no_value_is_an_internal_error(address: str, path: str):
     bodies: list[bytes] = []
 
     @given(st.dictionaries(st.sampled_from(FIELDS[path].split()), VALUES, min_size=1, max_size=3))
-    @settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
     def collect(fields: dict[str, object]) -> None:
         bodies.append(json.dumps(usual | fields).encode())
 

@@ -49,7 +49,7 @@ def encoded(made: Any) -> bytes:
 
 
 @pytest.mark.usefixtures("unlimited")
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=body.map(encoded) | st.binary(max_size=60))
 async def test_any_body(gateway: Box, content: bytes):
     answer = await gateway.http.post(COMPLETE, content=content)

@@ -36,8 +36,7 @@ async def nothing_is_left(gateway: Box) -> None:
     scheduler = gateway.app.pipeline.scheduler
     assert [scheduler.in_flight(machine.id) for machine in gateway.app.registry.snapshot()] == [0]
     own = ("Serving", "_pump", "with_pauses", "_until_gone", "Event.wait")
-    left = [repr(task.get_coro()) for task in asyncio.all_tasks() if any(name in repr(task.get_coro()) for name in own)]
-    assert left == []
+    await until(lambda: not any(name in repr(task.get_coro()) for task in asyncio.all_tasks() for name in own), 1)
     assert await gateway.read(certificates.open_intents) == []
 
 

@@ -114,13 +114,13 @@ HOSTILE = [
     "1.1.1.1.", "::", "ab:", "f:", "1::", "ab-", "abcd.", "de89 ", "FR76", "IBAN de89", "\\n", "&#x", "&amp;", "%40",
     "\\u0040", "O1.", "#1", "version 1.",
 ]  # fmt: skip
-SIZE = 1_000_000
-LONGEST = 5.0
-"""Seconds for a million characters: many times what is needed, and a hundredth of what a quadratic rule would take."""
+SIZE = 300_000
+LONGEST = 1.5
+"""Seconds: some times what is needed, and a small part of what a rule would take whose work grows with the square."""
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_million_hostile_characters_take_no_time_that_grows_faster(piece: str):
+def test_hostile_characters_take_no_time_that_grows_faster(piece: str):
     text = (piece * (SIZE // len(piece) + 1))[:SIZE]
     begun = time.process_time()
     Detector("standard").find(text)

@@ -47,10 +47,20 @@ def rows() -> list[LedgerRow]:
     return made
 
 
+@pytest.fixture(scope="module")
+def images() -> list[bytes]:
+    """The database with the rows, once a test has written them."""
+    return []
+
+
 @pytest.fixture
-def filled(metered: sqlite3.Connection, rows: list[LedgerRow]) -> sqlite3.Connection:
-    for one in rows:
-        ledger.insert(metered, one)
+def filled(metered: sqlite3.Connection, rows: list[LedgerRow], images: list[bytes]) -> sqlite3.Connection:
+    if images:
+        metered.deserialize(images[0])
+    else:
+        for one in rows:
+            ledger.insert(metered, one)
+        images.append(metered.serialize())
     return metered
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.calls.estimate import measure
@@ -230,13 +230,11 @@ def check(body: Json) -> None:
             assert chat.unsaid is None or f"`{chat.unsaid.param}`" in chat.unsaid.message
 
 
-@settings(max_examples=300)
 @given(st.dictionaries(NAMES, JSON))
 def test_any_object_is_a_call_or_refused_with_a_name(body: Json):
     check(body)
 
 
-@settings(max_examples=300)
 @given(NAMES, JSON, st.sampled_from(["user", "assistant", "system"]), BLOCKS)
 def test_any_value_in_any_field_of_a_call(name: str, value: object, role: str, blocks: list[Json]):
     turns = [{"role": "user", "content": "hi"}, {"role": role, "content": blocks}]

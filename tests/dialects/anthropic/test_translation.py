@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from appliance.dialects.anthropic.body import written
@@ -114,7 +114,6 @@ def asked(messages: list[Json], **wishes: Any) -> Json:
     return json.loads(written(chat, model="claude-x", new_id=str).body)
 
 
-@settings(max_examples=400)
 @given(MESSAGES, WISHES)
 def test_any_call_is_a_body_that_the_api_takes_or_refused_by_name(messages: list[Json], wishes: Json):
     try:
@@ -153,7 +152,6 @@ def labelled(messages: list[Json]) -> list[Json]:
     return [message | {"content": label(message["content"])} for message in messages]
 
 
-@settings(max_examples=400)
 @given(MESSAGES.map(labelled))
 def test_no_text_is_lost_or_changed_or_out_of_order(messages: list[Json]):
     """Results are moved before what the user says in the same turn, and the last word stays with who had it."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.dialects.chat import DialectError, Effort, Format, Image, Text, ToolChoice
@@ -120,13 +120,11 @@ def check(read: Request | DialectError) -> None:
         assert f"`{read.param}`" in read.message
 
 
-@settings(max_examples=300)
 @given(st.dictionaries(NAMES, JSON))
 def test_any_object_is_a_call_or_refused_with_a_name(body: dict[str, Any]):
     check(outcome(body))
 
 
-@settings(max_examples=300)
 @given(NAMES, JSON, st.lists(st.dictionaries(KEYS, JSON, max_size=5), max_size=2))
 def test_any_value_in_any_field_of_a_call(name: str, value: object, messages: list[dict[str, Any]]):
     users = [{"role": "user", "content": "hi"}, *({"role": "assistant", **message} for message in messages)]
