@@ -123,6 +123,7 @@ async def running(
                 ids=ids,
                 timeouts=timeouts,
                 base_url=base_url,
+                models=lambda: policy().local.by_role(),
             )
         )
         registry, scheduler = machines.registry, machines.scheduler
@@ -218,6 +219,7 @@ async def running(
             return Now(
                 calls_in_flight=drain.in_flight,
                 bodies_waiting=room.waiting,
+                machines_waited_for=scheduler.waiting,
                 writes_waiting=database.waiting,
                 endings_waiting=len(backlog),
                 longest_stall=stalls.longest(),

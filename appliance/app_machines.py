@@ -6,7 +6,7 @@ As `app`, which calls it: it builds parts and hands them to each other, and noth
 import sqlite3
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from appliance.admin.node_book import NodeBook
 from appliance.admin.node_changes import Books
 from appliance.admin.nodes import Nodes
 from appliance.admin.nodes import Parts as NodesParts
-from appliance.cluster.addresses import Inside, at_url, port_of
+from appliance.cluster.addresses import Inside, at_url, is_loopback, port_of
 from appliance.cluster.announcing import Announcer, Service
 from appliance.cluster.connections import open_session
 from appliance.cluster.discovery import Discovery
@@ -67,8 +67,10 @@ async def running_machines(
     ids: Ids,
     timeouts: Timeouts,
     base_url: str,
+    models: Callable[[], Mapping[str, str]],
 ) -> AsyncGenerator[Machines]:
-    """All of it started, every machine asked once, and stopped again when the block is left.
+    """All of it started, every machine asked once, and stopped again when the block is left. `models`: those that calls
+    of the local lane ask for, by role.
 
     Raises:
         ConfigError: a machine's address in the settings makes no sense.
@@ -115,6 +117,7 @@ async def running_machines(
         if settings.discovery.enabled:
             await discovery.start()
             stack.push_async_callback(discovery.stop)
+        if settings.discovery.enabled and not is_loopback(settings.gateway.host):
             announcer = Announcer(_service(identity, base_url), interfaces=settings.discovery.interfaces)
             await announcer.start()
             stack.push_async_callback(announcer.stop)
@@ -132,6 +135,7 @@ async def running_machines(
                     members=members,
                     newcomers=newcomers,
                     machines=registry.snapshot,
+                    models=models,
                     load=scheduler,
                     discovery_problem=lambda: discovery.problem if settings.discovery.enabled else SWITCHED_OFF,
                     inside=inside,

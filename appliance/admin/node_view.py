@@ -1,6 +1,6 @@
 """Machines and candidates in the admin API's own shapes, with the reason why one is not used. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from appliance.admin.node_wire import ClusterKey, Node, NodeState
@@ -25,8 +25,10 @@ def words_of(node_id: str) -> tuple[str, ...]:
         return ()
 
 
-def machine(found: Machine, row: NodeRow | None, *, in_flight: int, resting: bool) -> Node:
-    """One in use. `row` is None for one of the settings; `resting`: it gets no calls after it failed several."""
+def machine(found: Machine, row: NodeRow | None, models: Mapping[str, str], *, in_flight: int, resting: bool) -> Node:
+    """One in use. `row` is None for one of the settings; `models` are those that calls ask for, by role; `resting`: it
+    gets no calls after it failed several."""
+    roles = tuple(role for role, model in models.items() if found.has(model))
     return Node(
         id=found.id,
         name=found.name,
@@ -41,7 +43,8 @@ def machine(found: Machine, row: NodeRow | None, *, in_flight: int, resting: boo
         words=words_of(found.id),
         listed=row is None,
         way=row.way if row is not None else None,
-        why=_why(found, in_flight, resting=resting),
+        roles=roles,
+        why=_why(found, in_flight, resting=resting) or (None if roles else _without(models)),
     )
 
 
@@ -123,6 +126,11 @@ def _why(found: Machine, in_flight: int, *, resting: bool) -> str | None:
     if resting:
         return "it failed several calls in a row, and gets one at a time until one is answered"
     return found.why or None
+
+
+def _without(models: Mapping[str, str]) -> str:
+    wanted = ", ".join(dict.fromkeys(models.values()))
+    return f"no call goes there: it has none of the models in use ({wanted or 'none is set'})"
 
 
 def _idle(

@@ -17,7 +17,8 @@ NODE_KINDS: tuple[NodeKind, ...] = ("ollama", "openai-compatible")
 class Node:
     """One machine, or one that may become one. `why`: in a sentence, why it is not used, or what to look out for; None
     when there is nothing to say. `words` are of its key, empty where it has none. `listed`: by the settings file, so
-    that it is changed there. `way`: how it was let in."""
+    that it is changed there. `way`: how it was let in. `roles`: whose models it has (`full`, `fast`, `local`,
+    `embedding`), which is what it is used for."""
 
     id: str
     name: str
@@ -32,6 +33,7 @@ class Node:
     words: tuple[str, ...] = ()
     listed: bool = False
     way: Literal["key", "words", "administrator"] | None = None
+    roles: tuple[str, ...] = ()
     why: str | None = None
 
 

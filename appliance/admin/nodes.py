@@ -4,7 +4,7 @@ A decision is written down first and takes effect after it.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
@@ -56,7 +56,8 @@ class Load(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What this works on. `discovery_problem`: in a sentence, why no machines are heard; None while they are."""
+    """What this works on. `models`: those that calls of the local lane ask for, by role. `discovery_problem`: in a
+    sentence, why no machines are heard; None while they are."""
 
     database: Database
     books: Books
@@ -66,6 +67,7 @@ class Parts:
     members: Members
     newcomers: Newcomers
     machines: Callable[[], Sequence[Machine]]
+    models: Callable[[], Mapping[str, str]]
     load: Load
     discovery_problem: Callable[[], str | None]
     inside: Inside = PRIVATE
@@ -210,8 +212,9 @@ class Nodes:
         return shown + [node_view.newcomer(one) for one in parts.newcomers.all()]
 
     def _machine(self, machine: Machine, row: NodeRow | None) -> Node:
-        load = self._parts.load
-        return node_view.machine(machine, row, in_flight=load.in_flight(machine.id), resting=load.resting(machine.id))
+        load, models = self._parts.load, self._parts.models()
+        in_flight, resting = load.in_flight(machine.id), load.resting(machine.id)
+        return node_view.machine(machine, row, models, in_flight=in_flight, resting=resting)
 
     def _find(self, named: str) -> Node:
         return node_view.find(self._shown(), named)

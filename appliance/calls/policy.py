@@ -62,6 +62,12 @@ class LocalModels:
         """The tier's model: fast and local fall back to full; None where there is none at all."""
         return {"full": None, "fast": self.fast, "local": self.local}[tier] or self.full or self.found
 
+    def by_role(self) -> dict[str, str]:
+        """The models that calls ask for, by role; a role without one is not there."""
+        tiers: tuple[Tier, ...] = ("full", "fast", "local")
+        named = {**{tier: self.for_tier(tier) for tier in tiers}, "embedding": self.embedding}
+        return {role: model for role, model in named.items() if model}
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:

@@ -56,6 +56,12 @@ def literal(host: str) -> Address | None:
         return None
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine itself can be meant."""
+    address = literal(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
 def host_of(url: str) -> str:
     """The host of a machine's URL, "" where it has none."""
     return _parts(url).hostname or ""
@@ -90,12 +96,11 @@ def at_url(
     address = literal(host)
     if address is not None and not inside.holds(address):
         raise outside(url)
-    loopback = host == "localhost" or (address is not None and address.is_loopback)
     return Machine(
         id=id_at(url),
         name=name or (f"{host}:{parts.port}" if parts.port else host),
         url=url.rstrip("/"),
-        trust="loopback" if loopback else "open",
+        trust="loopback" if is_loopback(host) else "open",
         kind=kind,
         slots=slots or DEFAULT_SLOTS,
         slots_set=slots is not None,

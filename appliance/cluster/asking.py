@@ -71,6 +71,12 @@ def no_answer(error: Exception, *, unlike: str) -> str:
     match error:
         case TimeoutError():
             return "it did not answer in time"
+        case aiohttp.ClientConnectorCertificateError():
+            return "another certificate is shown there than the one that is trusted"
+        case aiohttp.ClientConnectorSSLError():
+            return "no secure connection can be made"
+        case aiohttp.ServerDisconnectedError():
+            return "it closes the connection without an answer"
         case aiohttp.ClientError() | OSError():
             return f"no connection ({_reason(error)})"
         case _:

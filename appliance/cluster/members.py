@@ -135,6 +135,8 @@ class Members:
         elif key is not None or row.ca is not None:
             tls = None if row.ca is None else ssl.create_default_context(cadata=row.ca)
             await self._links.put(row.id, tls, {"Authorization": f"Bearer {key}"} if key else {})
+        else:
+            await self._links.drop(row.id)  # it shares theirs with all that are known by their address
 
     async def _shows_its_key(self, url: str, row: NodeRow) -> bool:
         context = client_context(self._identity, row.certificate)

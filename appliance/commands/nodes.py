@@ -110,11 +110,12 @@ def _table(nodes: list[wire.Node]) -> tuple[str, ...]:
             node.trust,
             node.engine or text.ABSENT,
             f"{node.in_flight}/{node.slots}" if node.state in ("active", "draining") else text.ABSENT,
+            ", ".join(node.roles) or text.ABSENT,
             ", ".join(node.models) or text.ABSENT,
         )
         for node in nodes
     ]
-    return text.table(("MACHINE", "ID", "STATE", "TRUST", "ENGINE", "CALLS", "MODELS"), rows, whole=(1, 2))
+    return text.table(("MACHINE", "ID", "STATE", "TRUST", "ENGINE", "CALLS", "USED FOR", "MODELS"), rows, whole=(1, 2))
 
 
 def _called(node: wire.Node) -> str:

@@ -64,6 +64,7 @@ class Now:
 
     calls_in_flight: int
     bodies_waiting: int
+    machines_waited_for: int
     writes_waiting: int
     endings_waiting: int
     longest_stall: float
@@ -188,6 +189,7 @@ def _gauges(now: Now) -> Iterable[Metric]:
     )
     queued = GaugeMetricFamily("synapse_calls_queued", "Calls that wait, by what they wait for.", labels=["resource"])
     queued.add_metric(["memory"], now.bodies_waiting)
+    queued.add_metric(["machine"], now.machines_waited_for)
     yield queued
     backlog = GaugeMetricFamily(
         "synapse_writer_backlog",

@@ -97,6 +97,7 @@ async def cluster(database: Database, books: Books, clock: Clock, ids: Ids) -> A
                 members=members,
                 newcomers=newcomers,
                 machines=registry.snapshot,
+                models=lambda: {"full": "smollm2"},
                 load=scheduler,
                 discovery_problem=lambda: made.problem,
             )

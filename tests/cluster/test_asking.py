@@ -61,7 +61,8 @@ async def test_an_answer_larger_than_any_honest_one_is_not_read(monkeypatch: pyt
         (TimeoutError(), "it did not answer in time"),
         (aiohttp.ServerTimeoutError(), "it did not answer in time"),
         (ConnectionRefusedError(111, "secret.example"), "no connection (connection refused)"),
-        (aiohttp.ServerDisconnectedError("secret"), "no connection (ServerDisconnectedError)"),
+        (aiohttp.ServerDisconnectedError("secret"), "it closes the connection without an answer"),
+        (aiohttp.ClientPayloadError("secret"), "no connection (ClientPayloadError)"),
         (ValueError("secret"), "unlike"),
     ],
 )

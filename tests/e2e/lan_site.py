@@ -190,11 +190,11 @@ class Gateway:
             raise AssertionError((state, name, node_id, self.nodes())) from None
         return found[0]
 
-    def ask(self, text: str = "Say hi.", seconds: float = 30.0) -> tuple[int, dict[str, Any], str]:
+    def ask(self, text: str = "Say hi.", seconds: float = 30.0, tokens: int = 4) -> tuple[int, dict[str, Any], str]:
         """A sensitive call from the gateway's own host: status, body and proof."""
         body = {
             "model": "pulse-sensitive",
-            "max_tokens": 4,
+            "max_tokens": tokens,
             "temperature": 0,
             "messages": [{"role": "user", "content": text}],
         }

@@ -42,6 +42,7 @@ def charged(made: Installation) -> Sequence[int]:
 async def test_of_200_calls_and_200_more_after_kill_9_exactly_50_are_served(tmp_path: Path):
     async with ollama_double() as double:
         made = Installation(tmp_path / "state", double.url)
+        made.environ["OLLAMA_NUM_PARALLEL"] = str(CEILING)  # all that are served run at once
         await asyncio.to_thread(made.start)
         key = made.json("key", "create", "--name", "limited", "--ceiling", str(CEILING / 4))["secret"]
         # Some end, the others are in flight when the daemon dies.

@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from tests.netns import Lan, lan
 from tests.waiting import wait_until
 
 HEARD_SECONDS, MOST_SECONDS = 2.0, 5.0
+
+CONNECT_SECONDS = 5.0
+"""The limit `connect`, as it is by default."""
 
 CURL_GETS_NOTHING = (35, 52, 56)
 """curl(1): no TLS, an empty reply, a failure in receiving. In TLS 1.3 a server refuses a client that believes to be
@@ -201,6 +205,38 @@ def test_a_machine_that_moves_is_found_again(office: Office):
     wait_until(lambda: old not in office.gateway.named("a").url, 30)
     assert office.net.address("a") in office.gateway.wait_for("active", name="a").url
     assert office.gateway.answers(a.id)["id"] == a.id
+
+
+def test_a_machine_that_is_killed_under_load_fails_no_call(office: Office):
+    """Whole answers, of which nothing was forwarded yet (cluster.md, "Choosing a machine")."""
+    gateway = office.gateway
+    with ThreadPoolExecutor(8) as callers:
+        calls = [callers.submit(gateway.ask, f"Count to {n}.", tokens=24) for n in range(24)]
+        wait_until(lambda: sum(one.in_flight for one in gateway.nodes().values() if one.name == "twin") > 1)
+        office.b.kill()
+        answers = [call.result(60) for call in calls]
+    assert [status for status, _, _ in answers] == [200] * 24
+    office.b.serve(name="twin")
+    wait_until(lambda: [one.state for one in gateway.nodes().values()] == ["active"] * 3, 20)
+
+
+def test_a_machine_that_falls_asleep_delays_a_call_by_no_more_than_the_connect_limit(office: Office):
+    """Nothing passes to it any more, on connections that were made before either; nobody is told."""
+    gateway = office.gateway
+    asleep = next(one for one in gateway.nodes().values() if office.net.address("c") in one.url)
+    gateway.answers(asleep.id)
+    office.net.cut("c")
+    began = time.monotonic()
+    with ThreadPoolExecutor(6) as callers:
+        answers = [call.result(60) for call in [callers.submit(gateway.ask) for _ in range(6)]]
+    took = time.monotonic() - began
+    assert [status for status, _, _ in answers] == [200] * 6
+    assert took < CONNECT_SECONDS + 4, took
+    began = time.monotonic()
+    assert gateway.ask()[0] == 200
+    assert time.monotonic() - began < 4
+    office.net.restore("c")
+    wait_until(lambda: gateway.nodes()[asleep.id].state == "active", 30)
 
 
 def test_a_known_name_with_a_new_key_is_changed_and_waits_for_a_decision(office: Office):

@@ -182,7 +182,7 @@ async def test_a_machine_that_vanished_is_tried_once_and_then_left_out(tmp_path:
             said = await gateway.certificate(answer.headers["x-pulse-proof"])
             assert said["egress"]["attempts"] == 1
         state = {machine.url: machine for machine in (await gateway.admin.status()).machines}
-        assert (state[goes.url].healthy, state[goes.url].why) == (False, "it accepted no connection")
+        assert (state[goes.url].healthy, state[goes.url].why) == (False, "no connection (connection refused)")
 
 
 async def raw_call(gateway: Box, *, stream: bool, **options: int) -> asyncio.StreamWriter:

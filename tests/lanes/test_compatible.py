@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 import pytest
 from aiohttp import web
-from appliance.lanes.connections import open_session
+from appliance.cluster.connections import open_session
 
 from appliance.dialects.chat import (
     Chat,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from appliance.lanes.connections import open_session
+from appliance.cluster.connections import open_session
 
 from appliance.dialects.chat import Finish, TextDelta, Usage
 from appliance.dialects.openai.refusals import refusal

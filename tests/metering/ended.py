@@ -3,7 +3,15 @@
 from appliance.metering.metrics import Now
 from appliance.store.ledger import LedgerRow
 
-NOW = Now(calls_in_flight=2, bodies_waiting=3, writes_waiting=5, endings_waiting=7, longest_stall=0.25, log_entries=12)
+NOW = Now(
+    calls_in_flight=2,
+    bodies_waiting=3,
+    machines_waited_for=4,
+    writes_waiting=5,
+    endings_waiting=7,
+    longest_stall=0.25,
+    log_entries=12,
+)
 LOCAL = LedgerRow(
     at_ms=1_780_000_000_000, proof_id="prf_x", workspace_n=1, key_n=2, user_n=3, dialect="openai",
     address="gpt-4o+sensitive", ending="complete", total_ms=1500, task="simple", tier="fast", provider="ollama",

@@ -76,6 +76,7 @@ def test_what_is_so_now(metrics: Metrics):
     assert value(found, "synapse_build_info", version="1.2.3") == 1
     assert value(found, "synapse_calls_in_flight") == 2
     assert value(found, "synapse_calls_queued", resource="memory") == 3
+    assert value(found, "synapse_calls_queued", resource="machine") == 4
     assert value(found, "synapse_writer_backlog", kind="writes") == 5
     assert value(found, "synapse_writer_backlog", kind="endings") == 7
     assert value(found, "synapse_event_loop_longest_stall_seconds") == 0.25
