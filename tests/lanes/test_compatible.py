@@ -11,8 +11,8 @@ import aiohttp
 import orjson
 import pytest
 from aiohttp import web
-from appliance.cluster.connections import open_session
 
+from appliance.cluster.connections import open_session
 from appliance.dialects.chat import (
     Chat,
     Event,

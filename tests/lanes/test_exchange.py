@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
-from appliance.cluster.connections import open_session
 
+from appliance.cluster.connections import open_session
 from appliance.dialects.chat import Finish, TextDelta, Usage
 from appliance.dialects.openai.refusals import refusal
 from appliance.dialects.openai.stream import Reader
@@ -30,7 +30,7 @@ class Words:
     def told(self, error: ProviderError) -> AttemptFailed:
         return self._failed(f"told {error.kind}")
 
-    def died(self, how: str) -> AttemptFailed:
+    def died(self, how: str, *, severed: bool = False) -> AttemptFailed:
         return self._failed(f"died: {how}")
 
     def unfinished(self, content_type: str) -> AttemptFailed:
