@@ -89,8 +89,9 @@ async def running_machines(
         links = Links(sessions)
         stack.push_async_callback(links.close)
         places = Places()
-        ollama = OllamaProber(links)
-        registry = Registry(FindingProber({"ollama": ollama, "openai-compatible": OpenAIProber(links)}, places))
+        registry = Registry(
+            FindingProber({"ollama": OllamaProber(links), "openai-compatible": OpenAIProber(links)}, places)
+        )
         stack.push_async_callback(registry.stop)
         queue = settings.queue
         scheduler = Scheduler(Dispatch(registry.snapshot, size=queue.size), wait=queue.wait)
@@ -108,7 +109,8 @@ async def running_machines(
             members=members,
             heard=discovery,
             book=book,
-            prober=ollama,
+            # One of its own: what a stranger says of a model is not to be remembered for those that are in use.
+            prober=OllamaProber(links),
             monotonic=time.monotonic,
             inside=inside,
         )

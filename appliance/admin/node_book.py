@@ -26,6 +26,13 @@ class NodeBook:
         key = await self._database.read(lambda conn: cluster_secrets.cluster_key(conn, self._books.sealer))
         return key.secret if key is not None and key.usable(to_ms(self._clock())) else None
 
+    async def key_problem(self) -> str:
+        key = await self._database.read(lambda conn: cluster_secrets.cluster_key(conn, self._books.sealer))
+        if key is None or key.usable(to_ms(self._clock())):
+            return ""
+        how = "has been used as often as it may be" if key.uses == 0 else "has expired"
+        return f"The cluster key {how}. Make another (synapse cluster key new), or admit it by its words."
+
     async def joined(self, row: NodeRow) -> NodeRow:
         change = Change(BY_KEY, self._clock(), self._ids)
         return await self._database.write(lambda conn: node_changes.admit(conn, change, self._books, row))

@@ -23,33 +23,28 @@ class Fitting:
         self._above = 0
         self._wanted = 0
 
-    def look(self, machines: Iterable[Machine]) -> None:
-        """Find out how much room there is. While one machine has room for the whole estimate, only such do.
-
-        Raises:
-            ContextLengthExceeded: no machine that has the model has enough, by far.
-        """
-        known = [context for machine in machines if machine.healthy and (context := self._context(machine)) is not None]
-        self._wanted = self._estimate if any(self._has(context, self._estimate) for context in known) else 0
+    def check(self, machines: Iterable[Machine]) -> None:
+        """Raises ContextLengthExceeded: no machine that has the model has enough room, by far."""
+        known = self._contexts_of(machines)
         if known and all(self._is_hopeless(context) for context in known):
             raise self.exceeded(max(known))
 
+    def look(self, machines: Iterable[Machine]) -> None:
+        """These can be asked now. While one of them has room for the whole estimate, only such do."""
+        known = self._contexts_of(machines)
+        self._wanted = self._estimate if any(self._may(context, self._estimate) for context in known) else 0
+
     def fits(self, machine: Machine) -> bool:
         context = self._context(machine)
-        if context is None:
-            return False
-        larger = not context or context > self._above
-        return larger and self._has(context, self._wanted) and not self._is_hopeless(context)
+        return context is not None and self._may(context, self._wanted)
 
     def refused_at(self, context: int) -> None:
-        """A machine says that the prompt is longer than this."""
+        """A machine says that the prompt is longer than this, 0 where it does not say than what."""
         self._above = max(self._above, context)
-        self._wanted = 0
 
-    def larger(self, context: int, machines: Iterable[Machine]) -> bool:
-        """Whether one of them has more room than this."""
-        known = (self._context(machine) for machine in machines if machine.healthy)
-        return any(other is not None and (not other or other > context) for other in known)
+    def larger(self, machines: Iterable[Machine]) -> bool:
+        """Whether one of them may have room, after all that was refused."""
+        return any(self._may(context, 0) for context in self._contexts_of(machines))
 
     def exceeded(self, context: int) -> ContextLengthExceeded:
         tokens = max(self._estimate, context + 1)
@@ -67,8 +62,12 @@ class Fitting:
         model = machine.find(self._model)
         return None if model is None else self._contexts.of(machine, model)
 
-    def _has(self, context: int, tokens: int) -> bool:
-        return not context or context >= tokens
+    def _contexts_of(self, machines: Iterable[Machine]) -> list[int]:
+        return [context for machine in machines if machine.healthy and (context := self._context(machine)) is not None]
+
+    def _may(self, context: int, tokens: int) -> bool:
+        """Whether there may be room for so many, by what is known of the prompt."""
+        return not context or (context >= tokens and context > self._above and not self._is_hopeless(context))
 
     def _is_hopeless(self, context: int) -> bool:
         return bool(context) and surely_too_long(self._estimate, self._turns, context)

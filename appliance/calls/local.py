@@ -4,7 +4,7 @@ Knows machines, contexts and what a model can do; which model it is was decided 
 answer is decided after.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -19,7 +19,7 @@ from appliance.calls.local_bodies import OneAnswer, local_body
 from appliance.calls.merging import merged
 from appliance.calls.offload import offloaded
 from appliance.calls.record import Course
-from appliance.cluster.choice import Wanted
+from appliance.cluster.choice import Wanted, obstacle
 from appliance.cluster.contexts import Contexts
 from appliance.cluster.machine import Machine, Model
 from appliance.cluster.scheduler import Lease, Scheduler
@@ -94,13 +94,15 @@ class LocalRun:
         again = forwarded = False
         fitting = self._fitting()
         while True:
+            fitting.look(self._others(tried))
             wanted = Wanted(self._model, fitting.fits, self._known_only, frozenset(tried))
             leasing = self._parts.scheduler.lease(wanted, caller=self._call.caller.key_n, again=failure is not None)
             try:
                 async with leasing as lease:
                     self._course.waited(lease.waited)
                     tried.add(lease.machine.id)
-                    async with aclosing(self._leased(lease, fitting, choice, again=again)) as events:
+                    attempt = self._attempt_at(lease.machine, fitting, choice, tried, again=again)
+                    async with aclosing(self._leased(lease, attempt)) as events:
                         async for event in events:
                             forwarded = True
                             yield with_spent(spent, event) if isinstance(event, Finish) else event
@@ -125,18 +127,28 @@ class LocalRun:
         """Raises ContextLengthExceeded where no machine can have room."""
         estimate = measure(self._told).tokens
         fitting = Fitting(self._parts.contexts, self._model, estimate=estimate, turns=len(self._told.messages))
-        fitting.look(self._parts.machines.snapshot())
+        fitting.check(self._parts.machines.snapshot())
         return fitting
 
-    async def _leased(self, lease: Lease, fitting: Fitting, choice: int, *, again: bool) -> AsyncGenerator[Event, None]:
-        """One attempt on a machine that was found for it; what it shows of the machine is told to who chooses."""
-        machine = lease.machine
+    def _others(self, tried: Collection[str]) -> list[Machine]:
+        """The machines that could be asked now, if the prompt fits."""
+        wanted = Wanted(self._model, known_only=self._known_only, tried=frozenset(tried))
+        return [machine for machine in self._parts.machines.snapshot() if obstacle(machine, wanted) is None]
+
+    def _attempt_at(
+        self, machine: Machine, fitting: Fitting, choice: int, tried: Collection[str], *, again: bool
+    ) -> "_Attempt":
+        """Raises AttemptFailed where the machine has no such model any more."""
         model = machine.find(self._model)
         if model is None:  # it went between the choice of the machine and now
             lost = LocalLaneUnavailable("The machine has lost the model.", advice="Try again in a moment.")
             raise AttemptFailed(lost, elsewhere=True, reached=False)
         context = self._parts.contexts.of(machine, model)
-        attempt = _Attempt(machine, model, context, fitting, choice, again)
+        return _Attempt(machine, model, context, fitting, choice, again, frozenset(tried))
+
+    async def _leased(self, lease: Lease, attempt: "_Attempt") -> AsyncGenerator[Event, None]:
+        """One attempt on a machine that was found for it; what it shows of the machine is told to who chooses."""
+        machine, fitting = attempt.machine, attempt.fitting
         try:
             async with aclosing(self._attempt(attempt)) as events:
                 async for event in events:
@@ -148,8 +160,8 @@ class LocalRun:
                 how = "the connection to it broke" if failed.reached else "it accepted no connection"
                 self._parts.machines.report_failure(machine.id, how)
             if isinstance(failed.error, ContextLengthExceeded):
-                fitting.refused_at(context)
-                failed.elsewhere = fitting.larger(context, self._parts.machines.snapshot())
+                fitting.refused_at(attempt.context or failed.error.maximum or 0)
+                failed.elsewhere = fitting.larger(self._others(attempt.tried))
             raise
         lease.outcome = "answered"
 
@@ -194,7 +206,8 @@ class LocalRun:
     async def _end(self, finish: Finish, text: str, attempt: "_Attempt", *, called: bool) -> Finish:
         said = await offloaded(self._call, lambda: words(leaf.text for leaf in leaves(self._told)))
         if was_cut(said, finish.usage.prompt_tokens, attempt.context):
-            if self._hold and attempt.fitting.larger(attempt.context, self._parts.machines.snapshot()):
+            attempt.fitting.refused_at(attempt.context)
+            if self._hold and attempt.fitting.larger(self._others(attempt.tried)):
                 too_long = attempt.fitting.exceeded(attempt.context)
                 raise AttemptFailed(too_long, elsewhere=True, usage=finish.usage)
             self._course.context_cut = True
@@ -207,7 +220,8 @@ class LocalRun:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """At one answer, the `choice`th that the call asks for. `again`: the model got it wrong once."""
+    """At one answer, the `choice`th that the call asks for. `again`: the model got it wrong once. `tried`: the machines
+    that were asked for it, this one too."""
 
     machine: Machine
     model: Model
@@ -215,3 +229,4 @@ class _Attempt:
     fitting: Fitting
     choice: int
     again: bool
+    tried: frozenset[str]

@@ -4,6 +4,7 @@ Whatever is called local must be local (cluster.md): every address is checked at
 moves outside cannot take a prompt with it; no proxy of the environment and no redirect is followed.
 """
 
+import asyncio
 import ipaddress
 import socket
 import ssl
@@ -19,6 +20,12 @@ MAX_HEADER_BYTES = 32 * 1024
 
 SILENT_SECONDS = 10
 """How long a machine may send nothing before it is asked for a sign of life (TCP keep-alive, tcp(7))."""
+
+MAX_KEEP_ALIVE_SECONDS = 32_767
+"""Linux takes no more between two such questions."""
+
+CLOSING_SECONDS = 1.0
+"""For a connection that was broken off to end, which takes two turns of the event loop."""
 
 _OUTSIDE = "its name leads outside this network"
 
@@ -43,6 +50,21 @@ class LocalResolver(AbstractResolver):
         await self._inner.close()
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Whoever reads an answer when it is closed is told that the connection broke.
+
+    aiohttp's own forgets the reader before the connection ends, and leaves it waiting for the rest of the body.
+    """
+
+    async def close(self, *, abort_ssl: bool = False) -> None:
+        running = [(one.transport, one.closed) for one in tuple(self._acquired) if one.transport is not None]
+        for transport, _ in running:
+            transport.abort()
+        if ended := [closed for _, closed in running if closed is not None]:
+            await asyncio.wait(ended, timeout=CLOSING_SECONDS)
+        await super().close(abort_ssl=abort_ssl)
+
+
 def open_session(
     *, tls: ssl.SSLContext | None = None, inside: Inside = PRIVATE, connect_seconds: float = 5.0
 ) -> aiohttp.ClientSession:
@@ -58,7 +80,7 @@ def open_session(
             raise OSError(None, _OUTSIDE)
         return _socket(info, connect_seconds)
 
-    connector = aiohttp.TCPConnector(
+    connector = _Connector(
         limit=0,
         ssl=tls or True,
         resolver=LocalResolver(aiohttp.ThreadedResolver(), inside),
@@ -86,7 +108,7 @@ def _socket(info: Any, connect_seconds: float) -> socket.socket:
     for option, value in (
         ("TCP_USER_TIMEOUT", round(connect_seconds * 1000)),
         ("TCP_KEEPIDLE", SILENT_SECONDS),
-        ("TCP_KEEPINTVL", max(1, round(connect_seconds / 2))),
+        ("TCP_KEEPINTVL", min(max(1, round(connect_seconds / 2)), MAX_KEEP_ALIVE_SECONDS)),
     ):
         if hasattr(socket, option):  # not every system has them all
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

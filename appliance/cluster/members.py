@@ -16,6 +16,7 @@ from appliance.cluster.links import Links
 from appliance.cluster.machine import DEFAULT_SLOTS, Machine
 from appliance.cluster.places import Places
 from appliance.cluster.registry import Registry
+from appliance.errors import ConfigError
 from appliance.store.nodes import NodeRow
 from appliance.tasks import Tasks
 
@@ -75,7 +76,7 @@ class Members:
                 try:
                     machines[row.id] = machine_of(row, self._inside)
                     await self._connect(row, key)
-                except (ValueError, OSError) as error:
+                except (ConfigError, ValueError, OSError) as error:
                     _log.error("the machine %s cannot be used (%s)", row.name, type(error).__name__)
                     machines.pop(row.id, None)
         await self._registry.start(machines.values())
@@ -131,15 +132,21 @@ class Members:
 
     async def _connect(self, row: NodeRow, key: str | None) -> None:
         if row.trust == "pinned":
-            await self._links.put(row.id, client_context(self._identity, row.certificate))
+            await self._links.put(row.id, self._pinning(row))
         elif key is not None or row.ca is not None:
             tls = None if row.ca is None else ssl.create_default_context(cadata=row.ca)
             await self._links.put(row.id, tls, {"Authorization": f"Bearer {key}"} if key else {})
         else:
             await self._links.drop(row.id)  # it shares theirs with all that are known by their address
 
+    def _pinning(self, row: NodeRow) -> ssl.SSLContext:
+        """Raises ValueError for a row without a certificate: a context without a pin would trust anybody."""
+        if row.certificate is None:
+            raise ValueError("a pinned machine has no certificate")
+        return client_context(self._identity, row.certificate)
+
     async def _shows_its_key(self, url: str, row: NodeRow) -> bool:
-        context = client_context(self._identity, row.certificate)
+        context = self._pinning(row)
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(ALIVE_SECONDS):
                 _, writer = await asyncio.open_connection(host_of(url), port_of(url), ssl=context, server_hostname="")

@@ -6,7 +6,8 @@ administrator's decision begins with `ask` and is written down elsewhere.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Literal, Protocol
@@ -14,6 +15,7 @@ from typing import Literal, Protocol
 from appliance.cluster.addresses import PRIVATE, Inside, at_url, id_at
 from appliance.cluster.health import Prober
 from appliance.cluster.identity import Identity
+from appliance.cluster.join import DEADLINE_SECONDS
 from appliance.cluster.join_errors import Failure, JoinError
 from appliance.cluster.join_gateway import Joined, join, peek
 from appliance.cluster.join_messages import Way
@@ -32,6 +34,12 @@ LOOK_SECONDS = 1.0
 PEEK_SECONDS = 4.0
 """For a handshake on the network of one building."""
 
+JOIN_SECONDS = DEADLINE_SECONDS
+"""For a whole join at one address."""
+
+_NOT_SHOWN = (Failure.OTHER_MACHINE, Failure.UNREACHABLE, Failure.TIMEOUT, Failure.BUSY, Failure.BAD_MESSAGE)
+"""Failures that can come before a machine has shown the key of its id: they are of the address, and prove nothing."""
+
 
 class Heard(Protocol):
     """What is announced on the network."""
@@ -48,6 +56,10 @@ class Book(Protocol):
 
     async def secret(self) -> bytes | None:
         """Of the cluster key in force; None without one."""
+        ...
+
+    async def key_problem(self) -> str:
+        """In a sentence, why no key is in force although there is one; "" without one."""
         ...
 
     async def joined(self, row: NodeRow) -> NodeRow:
@@ -200,38 +212,39 @@ class Newcomers:
         secret = await self._book.secret()
         try:
             if secret is None or candidate.key in self._changed:
-                await self._peek(candidate)
+                await self._peek(candidate, await self._book.key_problem())
                 return
             joined, address = await self._join(candidate.sightings, "key", secret)
         except JoinError as error:
-            if error.failure not in (Failure.OTHER_MACHINE, Failure.UNREACHABLE, Failure.TIMEOUT):
+            if error.failure not in _NOT_SHOWN:
                 self._candidates.prove(candidate.key)  # it has shown its key, and then refused
-            self._note(candidate.key, str(error))
+            if candidate.key not in self._changed:  # what was told of that counts for more
+                self._note(candidate.key, str(error))
             return
         self._candidates.prove(candidate.key)
         await self._let_in(joined, address)
 
-    async def _peek(self, candidate: Candidate) -> None:
-        """Raises JoinError where it answers nowhere, or is another."""
-        failure = Failure.UNREACHABLE
+    async def _peek(self, candidate: Candidate, why: str) -> None:
+        """`why` is to be known of it if it is who it says. Raises JoinError where it answers nowhere, or is another."""
+        failures: list[Failure] = []
         for sighting in candidate.sightings:
             for address in sighting.addresses:
                 try:
                     found = await peek(address, sighting.join_port, PEEK_SECONDS)
                 except JoinError as error:
-                    failure = error.failure
+                    failures.append(error.failure)
                     continue
                 if found == candidate.key:
                     self._candidates.prove(candidate.key)
                     if candidate.key not in self._changed:
-                        self._note(candidate.key, "")
+                        self._note(candidate.key, why)
                     return
-                failure = Failure.OTHER_MACHINE
-        raise JoinError(failure)
+                failures.append(Failure.OTHER_MACHINE)
+        raise JoinError(_worst(failures))
 
     async def _join(self, sightings: Iterable[Sighting], way: Way, secret: bytes | None) -> tuple[Joined, str]:
         """Join a node at the first of its addresses where it answers as itself."""
-        failure = JoinError(Failure.UNREACHABLE)
+        failures: list[Failure] = []
         for sighting in sightings:
             for address in sighting.addresses:
                 try:
@@ -242,14 +255,15 @@ class Newcomers:
                         expected_id=sighting.id,
                         way=way,
                         secret=secret,
+                        timeout=JOIN_SECONDS,
                     )
                 except JoinError as error:
-                    failure = error
-                    if error.failure not in (Failure.OTHER_MACHINE, Failure.UNREACHABLE, Failure.TIMEOUT):
+                    if error.failure not in _NOT_SHOWN:
                         raise
+                    failures.append(error.failure)
                     continue
                 return joined, address
-        raise failure
+        raise JoinError(_worst(failures))
 
     async def _let_in(self, joined: Joined, address: str) -> None:
         """A node has proven that it knows the cluster key."""
@@ -273,8 +287,9 @@ class Newcomers:
     async def _missing_namesake(self, joined: Joined) -> NodeRow | None:
         """A machine of the same name that does not show its own key now: then this one may be that, set up anew, or
         somebody who waited for it to be gone. Two that both answer are two machines."""
+        name = unicodedata.normalize("NFC", joined.name)  # as names are kept, so that what looks the same is the same
         for row in self._members.rows():
-            same = row.in_use and row.trust == "pinned" and row.name == joined.name and row.id != joined.id
+            same = row.in_use and row.trust == "pinned" and row.name == name and row.id != joined.id
             if same and not await self._members.is_alive(row):
                 return row
         return None
@@ -298,6 +313,12 @@ class Newcomers:
             proven=candidate.proven,
             why=self._why.get(candidate.key, ""),
         )
+
+
+def _worst(failures: Sequence[Failure]) -> Failure:
+    """Of those at several addresses, what is to be told: that another answers in its place, before that nobody does."""
+    answered = [one for one in failures if one is not Failure.UNREACHABLE]
+    return Failure.OTHER_MACHINE if Failure.OTHER_MACHINE in failures else (*answered, Failure.UNREACHABLE)[0]
 
 
 def _machine_id(sighting: Sighting) -> str:

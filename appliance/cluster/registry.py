@@ -55,9 +55,10 @@ class Registry:
         await self._tasks.cancel()
 
     def put(self, machine: Machine) -> None:
-        """Take a machine in, or say something else of one that is known; what it was last seen to have is kept."""
+        """Take a machine in, or say something else of one that is known; what it was last seen to have is kept, unless
+        it is to be asked in another way."""
         known = self._machines.get(machine.id)
-        if known is not None:
+        if known is not None and known.kind == machine.kind:
             machine = replace(
                 known,
                 name=machine.name,
@@ -119,6 +120,8 @@ class Registry:
             found = machine.failed("what it answers cannot be read")
         now = self._machines.get(machine_id)
         if now is None or machine_id in self._failed:  # a call has found out more since then
+            return
+        if (now.url, now.kind) != (machine.url, machine.kind):  # it was put elsewhere, and is asked there next
             return
         # What was decided about it while it was asked holds.
         slots = now.slots if now.slots_set else found.slots

@@ -6,8 +6,6 @@ from appliance.admin.wire import encode
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
 
-NOT_ENFORCED = "Note: this version keeps sensitive-on-open, and does not act on it yet."
-
 
 async def show(client: Client, workspace: str | None) -> Outcome:
     return _outcome(await client.policy(workspace))
@@ -32,7 +30,7 @@ async def unscannable(client: Client, value: wire.RefuseOrAllow) -> Outcome:
 
 
 async def sensitive_on_open(client: Client, value: wire.RefuseOrAllow) -> Outcome:
-    return _outcome(await client.set_sensitive_on_open(value), NOT_ENFORCED)
+    return _outcome(await client.set_sensitive_on_open(value))
 
 
 def _outcome(found: wire.Policy, *notes: str) -> Outcome:

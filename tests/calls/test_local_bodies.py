@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.calls.local_bodies import Wanted, local_body
+from appliance.calls.local_bodies import OneAnswer, local_body
 from appliance.cluster.machine import Machine, Model
 from appliance.dialects.chat import (
     Chat,
@@ -27,7 +27,7 @@ from appliance.dialects.chat import (
 )
 from appliance.dialects.ollama.body import Prepared, Target, prepare
 from appliance.dialects.upstream import Outgoing
-from appliance.errors import BadRequest, ContextLengthExceeded
+from appliance.errors import BadRequest
 from tests.upstreams import openai as wire
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -39,12 +39,14 @@ MODEL = Model("org/model:latest", "d", 0, frozenset({"completion", "tools", "vis
 PNG = Image(b"\x89PNG\r\n\x1a\nx", "image/png")
 
 
-def made(wanted: Wanted, machine: Machine = OPENAI, model: Model = MODEL, context: int = 8192) -> Prepared | Outgoing:
-    return local_body(wanted, machine, model, context, new_id=lambda: "call_ours")
+def made(
+    answer: OneAnswer, machine: Machine = OPENAI, model: Model = MODEL, context: int = 8192
+) -> Prepared | Outgoing:
+    return local_body(answer, machine, model, context, new_id=lambda: "call_ours")
 
 
 def outgoing(chat: Chat, *, context: int = 8192, **more: Any) -> Outgoing:
-    body = made(Wanted(chat, "org/model", **more), context=context)
+    body = made(OneAnswer(chat, "org/model", **more), context=context)
     assert isinstance(body, Outgoing)
     return body
 
@@ -69,7 +71,7 @@ def names(body: dict[str, Any]) -> list[str]:
     ],
 )
 def test_ollama_gets_what_its_dialect_writes(chat: Chat, again: bool):
-    body = made(Wanted(chat, "org/model", choice=1, seed=40, again=again), OLLAMA)
+    body = made(OneAnswer(chat, "org/model", choice=1, seed=40, again=again), OLLAMA)
     assert isinstance(body, Prepared)
     target = Target("org/model", MODEL.capabilities, 8192)
     wanted = prepare(chat, target, new_id=lambda: "call_ours", choice=1, seed=40, again=again)
@@ -175,19 +177,6 @@ class TestContext:
         """vLLM refuses the call for it; without it the answer ends with the context, as it would anyway."""
         assert sent(replace(HI, sampling=Sampling(max_tokens=limit)), context=context).get("max_tokens") == ceiling
 
-    @pytest.mark.parametrize("machine", [OLLAMA, OPENAI])
-    def test_a_prompt_that_cannot_fit_is_refused(self, machine: Machine):
-        long = replace(HI, messages=(Message("user", (Text("word " * 20_000),)),))
-        with pytest.raises(ContextLengthExceeded) as refused:
-            made(Wanted(long, "org/model"), machine)
-        assert "maximum context length is 8192 tokens" in refused.value.message
-        assert refused.value.advice
-        assert (refused.value.maximum, refused.value.tokens) == (8192, 25_000)
-
-    def test_where_the_context_is_unknown_the_server_says_whether_it_fits(self):
-        long = replace(HI, messages=(Message("user", (Text("word " * 20_000),)),))
-        assert len(outgoing(long, context=0).body) > 100_000
-
 
 class TestWhatAModelCannotDo:
     @pytest.mark.parametrize("machine", [OLLAMA, OPENAI])
@@ -201,7 +190,7 @@ class TestWhatAModelCannotDo:
     def test_it_is_refused_unsent(self, machine: Machine, chat: Chat, missing: str, param: str):
         plain = replace(MODEL, capabilities=frozenset({"completion"}))
         with pytest.raises(BadRequest, match=f"'org/model' .* does not support {missing}") as refused:
-            made(Wanted(chat, "org/model"), machine, plain)
+            made(OneAnswer(chat, "org/model"), machine, plain)
         assert refused.value.param == param
 
     def test_a_picture_goes_to_one_that_may_see(self):
@@ -211,7 +200,7 @@ class TestWhatAModelCannotDo:
     @pytest.mark.parametrize("machine", [OLLAMA, OPENAI])
     def test_what_a_chat_cannot_say_is_refused_by_its_name(self, machine: Machine):
         with pytest.raises(BadRequest, match="No sound") as refused:
-            made(Wanted(replace(HI, unsaid=Unsaid("No sound here.", "audio")), "org/model"), machine)
+            made(OneAnswer(replace(HI, unsaid=Unsaid("No sound here.", "audio")), "org/model"), machine)
         assert refused.value.param == "audio"
 
 

@@ -3,7 +3,6 @@ import pytest
 from appliance.admin.client import Client
 from appliance.admin.policy_wire import NewProvider
 from appliance.commands import policies
-from tests.admin.played import Daemon
 
 OPENAI = NewProvider("openai", "openai", key="sk-1", full="gpt-4o", fast="gpt-4o-mini")
 
@@ -47,6 +46,8 @@ async def test_every_change_shows_the_policy_that_it_makes(client: Client):
     )
     assert (await policies.show(client, "legal")).lines == listed.lines
     assert (await policies.unscannable(client, "allow")).document["unscannable"] == "allow"
+    open_ones = await policies.sensitive_on_open(client, "allow")
+    assert (open_ones.document["sensitive_on_open"], open_ones.notes) == ("allow", ())
     cleared = await policies.clear(client, "legal")
     assert cleared.lines[1] == "allow-list         none: the active provider answers"
 
@@ -65,12 +66,6 @@ async def test_an_active_provider_that_a_list_goes_before_is_told(client: Client
     assert (await policies.active(client, "openai")).notes == (
         "Workspace default has an allow-list, which goes before the active provider.",
     )
-
-
-async def test_a_setting_that_is_not_enforced_yet_is_told(client: Client, listening: Daemon):
-    outcome = await policies.sensitive_on_open(client, "allow")
-    assert outcome.notes == (policies.NOT_ENFORCED,)
-    assert "does not act on it yet" in policies.NOT_ENFORCED
 
 
 async def test_no_line_is_wider_than_a_terminal(client: Client):
