@@ -26,8 +26,9 @@ from appliance.cluster.scheduler import Lease, Scheduler
 from appliance.dialects.chat import Event, Finish, TextDelta, ToolCallDelta, Usage
 from appliance.dialects.leaves import leaves
 from appliance.dialects.ollama.body import Prepared, offers
+from appliance.dialects.ollama.forced import forced
 from appliance.dialects.upstream import Outgoing
-from appliance.errors import ContextLengthExceeded, LocalLaneUnavailable, Overloaded
+from appliance.errors import ContextLengthExceeded, LocalLaneUnavailable, Overloaded, UpstreamFailed
 from appliance.lanes.attempt import AttemptFailed
 
 
@@ -71,6 +72,7 @@ class LocalRun:
         # An answer that may have to be tried again is kept back until it is whole. Beside tools the format cannot
         # bind at the first try, so that this is likely.
         self._hold = not call.stream or (chat.format is not None and bool(self._told.tools))
+        self._demanded = forced(chat) is not None
         self._seed = parts.draw_seed() if chat.choices > 1 and chat.sampling.seed is None else None
 
     def events(self) -> AsyncGenerator[Event, None]:
@@ -144,7 +146,9 @@ class LocalRun:
             lost = LocalLaneUnavailable("The machine has lost the model.", advice="Try again in a moment.")
             raise AttemptFailed(lost, elsewhere=True, reached=False)
         context = self._parts.contexts.of(machine, model)
-        return _Attempt(machine, model, context, fitting, choice, again, frozenset(tried))
+        # A server of another kind may take the demand of a tool for a wish, and has to be asked again.
+        hold = self._hold or (self._demanded and machine.kind != "ollama")
+        return _Attempt(machine, model, context, fitting, choice, again, frozenset(tried), hold)
 
     async def _leased(self, lease: Lease, attempt: "_Attempt") -> AsyncGenerator[Event, None]:
         """One attempt on a machine that was found for it; what it shows of the machine is told to who chooses."""
@@ -182,7 +186,7 @@ class LocalRun:
                 if not begun:
                     begun = True
                     self._parts.scheduler.began(machine, self._model, self._parts.monotonic() - sent)
-                if self._hold:
+                if attempt.hold:
                     held.append(event)
                 else:
                     yield event
@@ -207,11 +211,16 @@ class LocalRun:
         said = await offloaded(self._call, lambda: words(leaf.text for leaf in leaves(self._told)))
         if was_cut(said, finish.usage.prompt_tokens, attempt.context):
             attempt.fitting.refused_at(attempt.context)
-            if self._hold and attempt.fitting.larger(self._others(attempt.tried)):
+            if attempt.hold and attempt.fitting.larger(self._others(attempt.tried)):
                 too_long = attempt.fitting.exceeded(attempt.context)
                 raise AttemptFailed(too_long, elsewhere=True, usage=finish.usage)
             self._course.context_cut = True
             return Finish("length", finish.usage, finish.choice)
+        if self._demanded and not called and finish.reason == "stop":
+            idle = UpstreamFailed(
+                "The model called no tool, which the request demands.", advice="Try again, or use a larger model."
+            )
+            raise AttemptFailed(idle, elsewhere=False, again=True, usage=finish.usage)
         wanted = self._chat.format if ENTRIES[self._call.endpoint].judged else None
         if wanted is not None and finish.reason == "stop" and not called:
             await check_text(text, wanted, self._chat.sampling, finish.usage)
@@ -221,7 +230,7 @@ class LocalRun:
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     """At one answer, the `choice`th that the call asks for. `again`: the model got it wrong once. `tried`: the machines
-    that were asked for it, this one too."""
+    that were asked for it, this one too. `hold`: it is kept back until it is whole."""
 
     machine: Machine
     model: Model
@@ -230,3 +239,4 @@ class _Attempt:
     choice: int
     again: bool
     tried: frozenset[str]
+    hold: bool
