@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         typed = parser().parse_args(argv)
     except SystemExit as ending:  # argparse has said what is wrong, or shown its help
         return int(ending.code or 0)
-    if not _has_outputs() and typed.command not in ("serve", "engine"):
+    if not _has_outputs() and typed.command not in ("serve", "engine", "node serve"):
         _complain("There is no standard output to write to.")
         return FAILED
     try:

@@ -41,8 +41,8 @@ def _serve(nodes: Any) -> None:
     )
     serve.add_argument("--ollama", metavar="URL", help="Ollama on this machine (http://127.0.0.1:11434)")
     serve.add_argument("--host", metavar="H", help="the address to listen on (0.0.0.0)")
-    serve.add_argument("--port", metavar="N", type=read(values.index), help="the port for calls (11435)")
-    serve.add_argument("--join-port", metavar="N", type=read(values.index), help="the port for joining (11436)")
+    serve.add_argument("--port", metavar="N", type=read(values.port), help="the port for calls (11435)")
+    serve.add_argument("--join-port", metavar="N", type=read(values.port), help="the port for joining (11436)")
     serve.add_argument(
         "--slots",
         metavar="N",
@@ -70,7 +70,13 @@ def _decisions(nodes: Any) -> None:
         metavar="URL",
         help="http://192.168.1.20:11434; synapse://192.168.1.20 makes a machine with synapse node serve a candidate",
     )
-    add.add_argument("--kind", choices=KINDS, metavar="|".join(KINDS), default="ollama", help="what it speaks (ollama)")
+    add.add_argument(
+        "--kind",
+        choices=KINDS,
+        metavar="|".join(KINDS),
+        default="ollama",
+        help="what it speaks; vLLM, Ray Serve and llama.cpp are openai-compatible (ollama)",
+    )
     add.add_argument("--name", metavar="N", help="what to call it (its host and port)")
     add.add_argument("--key-stdin", action="store_true", help="read its key from standard input, or ask at a terminal")
     add.add_argument("--ca", metavar="FILE", help="trust these certificates there (this system's authorities)")

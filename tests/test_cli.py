@@ -112,6 +112,10 @@ class TestOnline:
             "policy active ollama",
             "policy unscannable refuse",
             "proof list",
+            "node add http://10.0.0.1:11434",
+            "cluster words",
+            "cluster key show",
+            "cluster key revoke",
             "version",
         ],
     )

@@ -8,6 +8,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from appliance.admin.changes import Change, clean_name
+from appliance.cluster.addresses import host_of, is_loopback
 from appliance.errors import AdminError
 from appliance.proofs.machines import KnownMachine
 from appliance.proofs.notary import Notary
@@ -37,20 +38,24 @@ def admit(conn: sqlite3.Connection, change: Change, books: Books, row: NodeRow) 
         InvalidInput: its name is none.
     """
     known = nodes.get(conn, row.id)
-    row = replace(row, name=clean_name(row.name), state="admitted", changed_ms=to_ms(change.at))
+    state: State = known.state if known is not None and known.in_use else "admitted"
+    row = replace(row, name=clean_name(row.name), state=state, changed_ms=to_ms(change.at))
     if row.way == "key" and (known is None or not known.in_use):
         _use_cluster_key(conn, change, books.sealer, known)
     nodes.put(conn, row)
     if known is None or not known.in_use or known.certificate != row.certificate:
         change.record(conn, "node.admit", row.id, _said(known), _said(row))
         books.notary.admit(conn, _machine(row), row.way, change.at)
-    elif _said(known) != _said(row):
+    elif known != replace(row, changed_ms=known.changed_ms):
         change.record(conn, "node.change", row.id, _said(known), _said(row))
     return row
 
 
 def reject(conn: sqlite3.Connection, change: Change, row: NodeRow) -> NodeRow:
-    """Do not show this candidate again."""
+    """Do not show this candidate again. Raises `AdminError` where something else was decided meanwhile."""
+    known = nodes.get(conn, row.id)
+    if known is not None:
+        raise AdminError(f"It is {known.state} by now.", advice="synapse node list --all shows it.")
     row = replace(row, state="rejected", changed_ms=to_ms(change.at))
     nodes.put(conn, row)
     change.record(conn, "node.reject", row.id, None, _said(row))
@@ -68,11 +73,14 @@ def drain(conn: sqlite3.Connection, change: Change, node_id: str, *, on: bool) -
     return row
 
 
-def remove(conn: sqlite3.Connection, change: Change, books: Books, node_id: str) -> NodeRow:
-    """Put a machine out: one that is pinned is revoked, and its pin forgotten. What was rejected is forgotten whole."""
+def remove(conn: sqlite3.Connection, change: Change, books: Books, node_id: str) -> NodeRow | None:
+    """Put a machine out: one that is pinned is revoked, and its pin forgotten. What was rejected is forgotten whole.
+
+    Returns what is still known of it. Raises `AdminError` where nothing was decided about it.
+    """
     known = nodes.get(conn, node_id)
     if known is None:
-        raise AdminError("It is none of the machines that were decided about.")
+        raise AdminError("It is none of the machines that were decided about.", advice="synapse node list shows them.")
     if known.trust == "pinned" and known.in_use:
         after = replace(known, state="revoked", certificate=None, changed_ms=to_ms(change.at))
         nodes.put(conn, after)
@@ -82,7 +90,7 @@ def remove(conn: sqlite3.Connection, change: Change, books: Books, node_id: str)
     change.record(conn, "node.remove", node_id, _said(known), _said(after))
     if known.in_use:
         books.notary.revoke(conn, _machine(known), change.at)
-    return known
+    return after
 
 
 def new_cluster_key(conn: sqlite3.Connection, change: Change, sealer: Sealer, row: ClusterKeyRow) -> ClusterKeyRow:
@@ -123,12 +131,13 @@ def _in_use(conn: sqlite3.Connection, node_id: str) -> NodeRow:
 
 def _machine(row: NodeRow) -> KnownMachine:
     if row.certificate is None:
-        return KnownMachine(row.id, row.name, row.trust, url=row.url)
+        trust = "loopback" if is_loopback(host_of(row.url)) else "open"
+        return KnownMachine(row.id, row.name, trust, url=row.url)
     return KnownMachine(row.id, row.name, row.trust, certificate_sha256=hashlib.sha256(row.certificate).hexdigest())
 
 
 def _said(row: NodeRow | None) -> object:
-    """For the audit table: no key."""
+    """For the audit table: of a key, and of certificates to trust, no more than that another is another."""
     if row is None:
         return None
     return {
@@ -139,9 +148,14 @@ def _said(row: NodeRow | None) -> object:
         "slots": row.slots,
         "state": row.state,
         "way": row.way,
-        "has_key": row.sealed is not None,
-        "has_ca": row.ca is not None,
+        "key": _mark(row.sealed),
+        "ca": _mark(None if row.ca is None else row.ca.encode()),
     }
+
+
+def _mark(value: bytes | None) -> str | None:
+    """What tells two values apart and says nothing of them: of a key it is made of what is sealed, never alike."""
+    return None if value is None else hashlib.sha256(value).hexdigest()[:16]
 
 
 def _key_said(row: ClusterKeyRow | None) -> object:

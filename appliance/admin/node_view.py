@@ -77,24 +77,29 @@ def find(nodes: Sequence[Node], named: str) -> Node:
         UnknownSubject: there is none.
         InvalidInput: several are meant.
     """
-    exact = [node for node in nodes if named == node.id]
     begun = named.removeprefix("syn-")
+    enough = len(begun.removeprefix("url-")) >= LEAST_OF_ID
+    # A machine can call itself what others' ids begin with; as they are shown, ids are nobody's name.
+    exact = [node for node in nodes if begun in (node.id, shown_id(node))]
     found = exact or [
-        node
-        for node in nodes
-        if (node.name and node.name == named) or (len(begun) >= LEAST_OF_ID and node.id.startswith(begun))
+        node for node in nodes if (node.name and node.name == named) or (enough and node.id.startswith(begun))
     ]
     if not found:
         raise UnknownSubject(f'There is no machine "{named}".', advice="synapse node list shows them all.")
     if len(found) > 1:
-        ids = ", ".join(node.id[:16] for node in found)
+        ids = ", ".join(shown_id(node) for node in found)
         raise InvalidInput(f'{len(found)} machines are meant by "{named}".', advice=f"Give the id of one: {ids}.")
     return found[0]
 
 
 def called(node: Node) -> str:
     """What to call it in a sentence."""
-    return node.name or f"The machine {node.id[:16]}"
+    return node.name or f"The machine {shown_id(node)}"
+
+
+def shown_id(node: Node) -> str:
+    """So much of its id as tables show: no two machines share it."""
+    return node.id[:16]
 
 
 def cluster_key(row: ClusterKeyRow, gateway_id: str, now: datetime) -> ClusterKey:

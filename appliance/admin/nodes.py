@@ -5,7 +5,7 @@ A decision is written down first and takes effect after it.
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
@@ -26,6 +26,7 @@ from appliance.admin.wire import InvalidInput
 from appliance.cluster.addresses import PRIVATE, Inside
 from appliance.cluster.cluster_key import SECRET_BYTES
 from appliance.cluster.identity import Identity
+from appliance.cluster.join_errors import Failure, JoinError
 from appliance.cluster.machine import Machine
 from appliance.cluster.members import Members
 from appliance.cluster.newcomers import Newcomers
@@ -40,7 +41,8 @@ from appliance.times import parse_rfc3339, to_ms
 
 T = TypeVar("T")
 
-MAX_SLOTS = 1_000
+MAX_SLOTS = 1_024
+MAX_USES = 1_000
 
 
 class Load(Protocol):
@@ -90,22 +92,29 @@ class Nodes:
         )
 
     async def add(self, who: str, new: NewNode) -> Node:
-        """Take in a machine by its address; a node's own address makes it a candidate.
+        """Take in a machine by its address, or say something else of one; a node's own address makes it a candidate.
 
         Raises:
             InvalidInput: the address is none, or outside the building, or a value is not allowed.
-            AdminError: the settings name it already, or nobody answers there.
+            AdminError: there is one at this address already, or nobody answers there.
         """
         if new.slots is not None and not 1 <= new.slots <= MAX_SLOTS:
             raise InvalidInput(f"slots is {new.slots}.", advice=f"It must be from 1 to {MAX_SLOTS}.")
-        if new.url.startswith(node_places.NODE_SCHEME):
-            place = await node_places.of_node(new.url, self._parts.inside)
-            node_id = await self._parts.newcomers.look_at(place.address, place.join_port, place.data_port)
-            return self._node(node_id)
-        row, key = await node_places.open_row(new, self._parts.books.sealer, self._parts.inside)
-        if self._parts.members.is_listed(row.id):
-            raise AdminError(f"{new.url} is in the settings already (local.ollama).", advice="It is in use.")
-        return await self._admit(who, row, key)
+        if node_places.is_node(new.url):
+            return self._node(await self._look_at(await node_places.of_node(new, self._parts.inside)))
+        sealer = self._parts.books.sealer
+        row, _ = await node_places.open_row(new, sealer, self._parts.inside)
+        self._check_place(row)
+        known = self._parts.members.get(row.id)
+        if known is not None and known.in_use and known.kind == row.kind:  # what is not given is kept
+            row = replace(
+                row,
+                name=row.name if new.name else known.name,
+                sealed=row.sealed or known.sealed,
+                ca=row.ca or known.ca,
+                slots=row.slots or known.slots,
+            )
+        return await self._admit(who, row, nodes.key_of(row, sealer))
 
     async def admit(self, who: str, admission: Admission) -> Node:
         """Let a candidate in. A node is asked first, and pins this gateway.
@@ -159,8 +168,7 @@ class Nodes:
                 f"{node_view.called(shown)} is only a candidate.", advice="synapse node reject hides it for good."
             )
         parts = self._parts
-        await self._change(who, lambda conn, change: node_changes.remove(conn, change, parts.books, shown.id))
-        after = await parts.database.read(lambda conn: nodes.get(conn, shown.id))
+        after = await self._change(who, lambda conn, change: node_changes.remove(conn, change, parts.books, shown.id))
         if after is None:
             await parts.members.forget(shown.id)
         else:
@@ -177,8 +185,8 @@ class Nodes:
     async def new_cluster_key(self, who: str, new: NewClusterKey) -> ClusterKey:
         """Make a cluster key in the place of the one before. Raises InvalidInput: a time or a number is none."""
         parts, now = self._parts, self._parts.clock()
-        if new.uses is not None and not 1 <= new.uses <= MAX_SLOTS:
-            raise InvalidInput(f"uses is {new.uses}.", advice=f"It must be from 1 to {MAX_SLOTS}.")
+        if new.uses is not None and not 1 <= new.uses <= MAX_USES:
+            raise InvalidInput(f"uses is {new.uses}.", advice=f"It must be from 1 to {MAX_USES}.")
         expires = None
         if new.expires is not None:
             try:
@@ -206,7 +214,8 @@ class Nodes:
     def _shown(self) -> list[Node]:
         parts = self._parts
         machines = {machine.id: machine for machine in parts.machines()}
-        rows = {row.id: row for row in parts.members.rows()}
+        # The settings alone decide about what they name, whatever was decided before they did.
+        rows = {row.id: row for row in parts.members.rows() if not parts.members.is_listed(row.id)}
         shown = [self._machine(machine, rows.get(machine.id)) for machine in machines.values()]
         shown += [node_view.decided(row) for row in rows.values() if row.id not in machines]
         return shown + [node_view.newcomer(one) for one in parts.newcomers.all()]
@@ -221,6 +230,31 @@ class Nodes:
 
     def _node(self, node_id: str) -> Node:
         return node_view.find(self._shown(), node_id)
+
+    async def _look_at(self, place: node_places.NodePlace) -> str:
+        """The id of the node at the first of its addresses where one answers. Raises JoinError."""
+        failure = JoinError(Failure.UNREACHABLE)
+        for address in place.addresses:
+            try:
+                return await self._parts.newcomers.look_at(address, place.join_port, place.data_port)
+            except JoinError as error:
+                failure = error
+        raise failure
+
+    def _check_place(self, row: NodeRow) -> None:
+        """One machine by two names would be taken for two, and get twice the calls."""
+        for machine in self._parts.machines():
+            if not node_places.same(machine.url, row.url):
+                continue
+            if self._parts.members.is_listed(machine.id):
+                raise AdminError(
+                    f"{row.url} is in the settings already (local.ollama).", advice="synapse node list shows how it is."
+                )
+            if machine.id != row.id:
+                raise AdminError(
+                    f"{machine.name} is at this address already, as {machine.url}.",
+                    advice="synapse node list shows it, synapse node remove puts it out.",
+                )
 
     def _check_ours(self, shown: Node) -> None:
         if shown.listed:

@@ -1,7 +1,7 @@
 """How each machine is spoken to: its own connections and what goes with every request.
 
-A machine that is pinned or has keys of its own has connections of its own, which go at once when it is dropped, those
-in use too. All others share theirs. Must not know what is said.
+A machine that was taken in has connections of its own, which go at once when it is put out, those in use too. Those of
+the settings, and candidates, share theirs. Must not know what is said.
 """
 
 import ssl

@@ -107,7 +107,9 @@ class Members:
             return
         if before is None or not before.in_use or _trust(before) != _trust(row):
             await self._connect(row, key)
-        self._registry.put(machine_of(row, self._inside))
+        now = self._rows.get(row.id)
+        if now is not None and now.in_use:  # else it was put out while old connections were closed
+            self._registry.put(machine_of(row, self._inside))
 
     async def forget(self, node_id: str) -> None:
         """Nothing is known of it any more."""
@@ -133,11 +135,9 @@ class Members:
     async def _connect(self, row: NodeRow, key: str | None) -> None:
         if row.trust == "pinned":
             await self._links.put(row.id, self._pinning(row))
-        elif key is not None or row.ca is not None:
+        else:
             tls = None if row.ca is None else ssl.create_default_context(cadata=row.ca)
             await self._links.put(row.id, tls, {"Authorization": f"Bearer {key}"} if key else {})
-        else:
-            await self._links.drop(row.id)  # it shares theirs with all that are known by their address
 
     def _pinning(self, row: NodeRow) -> ssl.SSLContext:
         """Raises ValueError for a row without a certificate: a context without a pin would trust anybody."""

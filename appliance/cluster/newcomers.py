@@ -34,6 +34,12 @@ LOOK_SECONDS = 1.0
 PEEK_SECONDS = 4.0
 """For a handshake on the network of one building."""
 
+ASK_SECONDS = 25.0
+"""For a join at all of its addresses, while an administrator waits."""
+
+MAX_TYPED = 64
+"""Nodes whose address was typed, and which are remembered as long as nothing was decided about them."""
+
 JOIN_SECONDS = DEADLINE_SECONDS
 """For a whole join at one address."""
 
@@ -127,6 +133,8 @@ class Newcomers:
         """Ask the node at a typed address who it is, which makes it a candidate; its id. Raises JoinError."""
         node_id = await peek(address, join_port, PEEK_SECONDS)
         sighting = Sighting("node", f"syn-{node_id[:16]}", node_id, (address,), data_port, join_port, False, "")
+        while len(self._typed) >= MAX_TYPED:
+            del self._typed[next(iter(self._typed))]
         self._typed[node_id] = sighting
         self._look()
         self._candidates.prove(node_id)
@@ -144,7 +152,11 @@ class Newcomers:
             return None
         if sightings[0].kind == "ollama":
             return self._open_row(sightings[0])
-        joined, address = await self._join(sightings, "words", None)
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                joined, address = await self._join(sightings, "words", None)
+        except TimeoutError:
+            raise JoinError(Failure.TIMEOUT) from None
         return _pinned_row(joined, address)
 
     async def _watch(self) -> None:

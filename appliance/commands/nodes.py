@@ -8,7 +8,9 @@ from appliance.admin.client import Client
 from appliance.admin.wire import InvalidInput, encode
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
+from appliance.commands.prompts import interruptible
 
+CANDIDATES = ("candidate", "changed")
 HIDDEN = ("rejected", "revoked")
 MAX_CA_BYTES = 64 * 1024
 
@@ -19,11 +21,13 @@ async def show_all(client: Client, *, everything: bool) -> Outcome:
     lines = list(_table(shown))
     for node in shown:
         if node.why:
-            lines += text.wrapped(text.printable(f"{_called(node)}: {node.why}."))
+            end = "" if node.why.endswith((".", "!", "?")) else "."
+            lines += text.wrapped(text.printable(f"{_called(node)}: {node.why}{end}"))
     if found.waiting:
-        lines.append(f"{found.waiting} calls wait for a machine.")
+        waiting = f"{found.waiting} calls wait" if found.waiting > 1 else "One call waits"
+        lines.append(f"{waiting} for a machine.")
     notes = [] if found.discovery is None else [f"No machines are discovered: {found.discovery}."]
-    candidates = [node for node in shown if node.state in ("candidate", "changed")]
+    candidates = [node for node in shown if node.state in CANDIDATES]
     if candidates:
         notes.append(_how_to_admit(candidates[0]))
     return Outcome(encode(found), tuple(lines), notes=tuple(notes))
@@ -31,13 +35,18 @@ async def show_all(client: Client, *, everything: bool) -> Outcome:
 
 async def add(client: Client, new: wire.NewNode) -> Outcome:
     made = await client.add_node(new)
-    if made.words:
-        if made.state in ("active", "admitted", "unhealthy", "draining"):
-            return Outcome(encode(made), (f"Machine {_called(made)} is in use already, and is looked for there too.",))
-        lines = (f"{_called(made)} is there, and is a candidate.", *_words(made))
+    if made.state in CANDIDATES:
+        lines = (f"{_called(made)} is a candidate now.", *_words(made))
         return Outcome(encode(made), lines, notes=(_how_to_admit(made),))
+    if made.state in HIDDEN:  # a node's address was typed, and it answered
+        lines = (f"{_called(made)} was {made.state} before, and stays so.", *_words(made))
+        return Outcome(encode(made), lines, notes=(_how_to_admit(made),))
+    if made.trust == "pinned":
+        return Outcome(encode(made), (f"Machine {_called(made)} is in use already.",), notes=_after(made))
     lines = (f"Machine {_called(made)} is taken in. It is known by its address only.",)
-    return Outcome(encode(made), lines, notes=_after(made))
+    clear = new.key is not None and made.trust == "open" and made.url.startswith("http://")
+    bare = ("Its key goes over the network in the clear: with https:// it would not.",) if clear else ()
+    return Outcome(encode(made), lines, notes=(*bare, *_after(made)))
 
 
 async def admit(client: Client, node: str, words: str | None) -> Outcome:
@@ -58,7 +67,7 @@ async def drain(client: Client, node: str) -> Outcome:
     made = await client.drain_node(node)
     left = f"{made.in_flight} still run there" if made.in_flight else "none runs there"
     lines = (f"Machine {_called(made)} gets no more calls; {left}.",)
-    return Outcome(encode(made), lines, notes=(f"To give it calls again: synapse node resume {_called(made)}",))
+    return Outcome(encode(made), lines, notes=(f"To give it calls again: synapse node resume {made.id[:16]}",))
 
 
 async def resume(client: Client, node: str) -> Outcome:
@@ -70,17 +79,20 @@ async def remove(client: Client, node: str) -> Outcome:
     gone = await client.remove_node(node)
     if gone.state in HIDDEN:
         return Outcome(encode(gone), (f"Of {_called(gone)} nothing is known any more.",))
-    lines = [f"Machine {_called(gone)} is put out, and its connections are closed."]
-    if gone.trust == "pinned":
-        lines.append("Its certificate is not trusted any more. It joins again only if you admit it.")
-    return Outcome(encode(gone), tuple(lines))
+    if gone.trust != "pinned":
+        return Outcome(encode(gone), (f"Machine {_called(gone)} is put out, and gets no more calls.",))
+    lines = (
+        f"Machine {_called(gone)} is put out, and its connections are closed.",
+        "Its certificate is not trusted any more. It joins again only if you admit it.",
+    )
+    return Outcome(encode(gone), lines)
 
 
 def read_ca(path: Path) -> str:
     """The text of a file of certificates. Raises InvalidInput where it cannot be read."""
     try:
-        content = path.read_bytes()[: MAX_CA_BYTES + 1]
-        return content.decode("ascii")
+        with path.open("rb") as file:
+            return file.read(MAX_CA_BYTES + 1).decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InvalidInput(f"{path} cannot be read ({reason}).", advice="Give a file of certificates in PEM.") from None
@@ -92,11 +104,9 @@ async def _ask_for_words(client: Client, node: str) -> str | None:
     if len(meant) != 1 or not meant[0].words:
         return None
     print(f"Compare with what the machine shows: {' '.join(meant[0].words[:6])} …", file=sys.stderr)  # noqa: T201
-    try:
-        print("Its last two words: ", end="", flush=True, file=sys.stderr)  # noqa: T201  stdout is data
+    print("Its last two words: ", end="", flush=True, file=sys.stderr)  # noqa: T201  stdout is data
+    with interruptible():
         return sys.stdin.readline().strip() or None
-    except KeyboardInterrupt:
-        return None
 
 
 def _table(nodes: list[wire.Node]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from appliance.admin.client import Client
 from appliance.admin.wire import InvalidInput, encode
 from appliance.commands import text
 from appliance.commands.outcome import FAILED, Outcome
+from appliance.commands.prompts import interruptible
 
 MAX_KEY_BYTES = 8 * 1024
 """More than any key; bounds what is read."""
@@ -35,7 +36,8 @@ def read_key(what: str = "Key of the provider", option: str = "provider add … 
 
 def _typed(what: str) -> str:
     try:
-        return getpass.getpass(f"{what} (it is not shown): ", stream=sys.stderr)
+        with interruptible():
+            return getpass.getpass(f"{what} (it is not shown): ", stream=sys.stderr)
     except EOFError:
         return ""
 

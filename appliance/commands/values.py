@@ -26,6 +26,12 @@ def index(text: str) -> int:
     return int(text)
 
 
+def port(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > 65_535:
+        raise ValueError("a port, from 0 to 65535")
+    return int(text)
+
+
 def expiry(text: str, now: datetime) -> datetime:
     """When a key stops working: a date is still good on that day, in UTC; a duration counts from now."""
     if found := re.fullmatch(r"([0-9]{1,6})([hdw])", text):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from appliance.proofs.certificate import timestamp
-from appliance.proofs.profile import VERSION
+from appliance.proofs.profile import VERSION, Trust
 
 Way = Literal["key", "words", "administrator"]
 """By the cluster key, by the machine's words, or by an administrator's decision about an address."""
@@ -21,7 +21,7 @@ class KnownMachine:
 
     id: str
     name: str
-    trust: Literal["pinned", "open"]
+    trust: Trust
     certificate_sha256: str | None = None
     url: str | None = None
 

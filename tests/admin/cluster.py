@@ -20,6 +20,7 @@ from appliance.cluster.registry import Registry
 from appliance.cluster.scheduler import Scheduler
 from appliance.cluster.sightings import Sighting
 from appliance.ids import Clock, Ids
+from appliance.store import nodes
 from appliance.store.database import Database
 
 LISTED = at_url("http://127.0.0.1:11434")
@@ -62,12 +63,13 @@ class Cluster:
     members: Members
     newcomers: Newcomers
     scheduler: Scheduler
+    links: Links
     problem: str | None = None
 
 
 @asynccontextmanager
 async def cluster(database: Database, books: Books, clock: Clock, ids: Ids) -> AsyncIterator[Cluster]:
-    """Started; candidates are looked at when `newcomers.news()` says so, and every second."""
+    """Started with what the database holds. Candidates are looked at on `newcomers.news()`, and every second."""
     identity, heard, health, places = Identity.create(), Heard(), Health(), Places()
     links = Links(lambda tls: open_session(tls=tls))
     registry = Registry(FindingProber({"ollama": health, "openai-compatible": health}, places), interval=3600)
@@ -109,8 +111,10 @@ async def cluster(database: Database, books: Books, clock: Clock, ids: Ids) -> A
         members=members,
         newcomers=newcomers,
         scheduler=scheduler,
+        links=links,
     )
-    await members.start([LISTED], {})
+    rows = await database.read(nodes.list_all)
+    await members.start([LISTED], {row.id: (row, nodes.key_of(row, books.sealer)) for row in rows})
     newcomers.start()
     try:
         yield made

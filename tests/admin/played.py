@@ -129,6 +129,7 @@ class Daemon:
     shield: PlayedShield
     checker: PlayedChecker
     cluster: Cluster
+    books: Books
     socket: Path
     now: datetime = NOW
     default_model: str | None = "smollm2:latest"
@@ -205,7 +206,7 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
             nodes=machinery.nodes,
         )
         socket = tmp_path / "run" / "admin.sock"
-        daemon = Daemon(parts, proofs, machines, activity, shield, checker, machinery, socket)
+        daemon = Daemon(parts, proofs, machines, activity, shield, checker, machinery, books, socket)
         yield daemon
 
 

@@ -14,6 +14,9 @@ from appliance.store import audit
 from tests.admin.played import MACHINE, Daemon
 
 ROOT = "http://daemon/admin/v1"
+OUTSIDE = "'http://8.8.8.8' is not inside this network, so it cannot be called local."
+NOBODY_THERE = "The machine does not answer on its join port."
+LISTED_NAMED = "127.0.0.1:11434 is named in the settings, which alone decide about it."
 
 
 @pytest.fixture
@@ -42,6 +45,8 @@ async def ask(http: aiohttp.ClientSession, method: str, path: str, **given: Any)
         "/proofs/keys",
         "/providers",
         "/policy",
+        "/nodes",
+        "/cluster-key",
     ],
 )
 async def test_every_listing_answers(http: aiohttp.ClientSession, path: str):
@@ -107,6 +112,15 @@ async def test_an_answer_is_not_to_be_cached(http: aiohttp.ClientSession):
             "value must be one of: refuse, allow.",
         ),
         ("PUT", "/policy/sensitive-on-open", {"json": {}}, 400, "invalid_request", "value is missing."),
+        ("POST", "/nodes", {"json": {"url": "http://8.8.8.8"}}, 400, "invalid_request", OUTSIDE),
+        ("POST", "/nodes", {"json": {"url": "synapse://127.0.0.1:1"}}, 409, "join_failed", NOBODY_THERE),
+        ("POST", "/nodes", {"data": b"x" * 300_000}, 413, "request_too_large", "The body is larger than 262144 bytes."),
+        ("POST", "/nodes/admit", {"json": {"node": "x"}}, 404, "not_found", 'There is no machine "x".'),
+        ("POST", "/nodes/reject", {"json": {}}, 400, "invalid_request", "node is missing."),
+        ("POST", "/nodes/drain", {"json": {"node": "x"}}, 404, "not_found", 'There is no machine "x".'),
+        ("POST", "/nodes/resume", {"json": {"node": "x"}}, 404, "not_found", 'There is no machine "x".'),
+        ("POST", "/nodes/remove", {"json": {"node": "127.0.0.1:11434"}}, 409, "admin_error", LISTED_NAMED),
+        ("POST", "/cluster-key", {"json": {"uses": 0}}, 400, "invalid_request", "uses is 0."),
         ("GET", "/proofs/prf_x", {}, 404, "not_found", 'There is no certificate "prf_x".'),
         ("GET", "/proofs?limit=x", {}, 400, "invalid_request", "limit must be a whole number."),
         ("GET", "/proofs?limit=0", {}, 400, "invalid_request", "limit is 0."),

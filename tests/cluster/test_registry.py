@@ -124,3 +124,21 @@ async def test_what_was_decided_while_a_machine_was_asked_holds():
     await asyncio.wait_for(prober.asked.get(), 5)  # it was put, and so asked again
     assert registry.snapshot()[0].draining
     await registry.stop()
+
+
+async def test_an_answer_from_where_a_machine_was_does_not_undo_where_it_was_put():
+    prober = Prober()
+    registry = Registry(prober, interval=3600)
+    await registry.start([ONE])
+    prober.gate.clear()
+    while prober.asked.qsize():
+        prober.asked.get_nowait()
+    registry.probe_soon(ONE.id)
+    await asyncio.wait_for(prober.asked.get(), 5)
+    elsewhere = replace(ONE, url="http://127.0.0.1:9")
+    registry.put(elsewhere)
+    prober.gate.set()
+    await asyncio.wait_for(prober.asked.get(), 5)
+    await until(lambda: registry.snapshot()[0].healthy)
+    assert registry.snapshot()[0].url == elsewhere.url
+    await registry.stop()

@@ -39,6 +39,13 @@ def test_counts_and_indexes():
             values.index(given_text)
 
 
+def test_ports():
+    assert (values.port("0"), values.port("11435"), values.port("65535")) == (0, 11435, 65535)
+    for given_text in ("", "-1", "65536", "99999", "1" * 20, "x", "1.5"):
+        with pytest.raises(ValueError, match="from 0 to 65535"):
+            values.port(given_text)
+
+
 @pytest.mark.parametrize(
     ("given_text", "end"),
     [

@@ -86,7 +86,7 @@ def test_what_is_so_now(metrics: Metrics):
 
 
 def test_what_is_not_known_is_left_out(metrics: Metrics):
-    unknown = Now(0, 0, 0, 0, 0.0)
+    unknown = Now(0, 0, 0, 0, 0, 0.0)
     assert value(samples(metrics, unknown), "synapse_certificate_log_entries") is None
 
 

@@ -109,7 +109,9 @@ class JoinPort:
                 accepted.close()
                 continue
             self._busy = True
-            self._tasks.spawn("join", self._serve(accepted))
+            attempt = self._tasks.spawn("join", self._serve(accepted))
+            # Here, since a task that is cancelled before its first step runs none of its own code.
+            attempt.add_done_callback(lambda _, accepted=accepted: accepted.close())
 
     async def _serve(self, accepted: socket.socket) -> None:
         writer: asyncio.StreamWriter | None = None

@@ -1,5 +1,7 @@
 import asyncio
 import contextlib
+import gc
+import socket
 
 import pytest
 
@@ -208,3 +210,13 @@ async def ended(reader: asyncio.StreamReader) -> None:
     async with asyncio.timeout(1):
         with contextlib.suppress(ConnectionError):
             await reader.read()
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_it_can_be_closed_at_any_moment_of_a_connection(steps: int):
+    """Else its socket would be left open until it is collected, which is a ResourceWarning here."""
+    async with join_port(Owner()) as at:
+        with socket.create_connection(("127.0.0.1", at.port)):
+            for _ in range(steps):
+                await asyncio.sleep(0)
+    gc.collect()

@@ -1,0 +1,3 @@
+from tests.admin.played import daemon, database
+
+__all__ = ["daemon", "database"]
