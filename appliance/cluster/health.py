@@ -30,12 +30,13 @@ class Prober(Protocol):
 class OllamaProber:
     """Reads `/api/version`, `/api/tags` and `/api/ps` of one machine over the lane's own connections.
 
-    What `/api/show` says of a model is asked once per digest: `/api/tags` calls an embedding model a chat model.
+    What `/api/show` says of a model is asked once per machine and digest: `/api/tags` calls an embedding model a chat
+    model, and what one machine says of a digest is not to be believed of another's.
     """
 
     def __init__(self, links: Links) -> None:
         self._links = links
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[tuple[str, str], Shown] = {}
 
     async def probe(self, machine: Machine) -> Machine:
         """The machine as it is now. Never raises for what a machine does: `why` says what is wrong with it."""
@@ -50,7 +51,8 @@ class OllamaProber:
 
     async def _described(self, machine: Machine, model: Model) -> Model:
         """The model with what `/api/show` says of it, or as it was listed where the machine does not say."""
-        shown = self._shown.get(model.digest)
+        key = (machine.id, model.digest)
+        shown = self._shown.get(key)
         if shown is None and not model.remote:
             try:
                 shown = read_shown(await self._ask(machine, "POST", "/api/show", {"model": model.name}))
@@ -58,7 +60,7 @@ class OllamaProber:
                 return model
             if len(self._shown) >= MAX_SHOWN:
                 self._shown.clear()
-            self._shown[model.digest] = shown
+            self._shown[key] = shown
         if shown is None:
             return model
         capabilities = shown.capabilities or model.capabilities

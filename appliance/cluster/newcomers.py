@@ -34,6 +34,9 @@ LOOK_SECONDS = 1.0
 PEEK_SECONDS = 4.0
 """For a handshake on the network of one building."""
 
+REFUSED_SECONDS = 60.0
+"""Until a node that has refused is asked to join again: it takes ten attempts a minute, of whom ever they are."""
+
 ASK_SECONDS = 25.0
 """For a join at all of its addresses, while an administrator waits."""
 
@@ -111,6 +114,7 @@ class Newcomers:
         self._typed: dict[str, Sighting] = {}
         self._why: dict[str, str] = {}
         self._changed: set[str] = set()
+        self._refused: dict[str, float] = {}
         self._joining: set[str] = set()
         self._wake = asyncio.Event()
         self._tasks = Tasks()
@@ -186,6 +190,7 @@ class Newcomers:
         for gone in self._why.keys() - {one.key for one in self._candidates.all()}:
             del self._why[gone]
             self._changed.discard(gone)
+            self._refused.pop(gone, None)
         for candidate in self._candidates.due(self._monotonic()):
             if candidate.key not in self._joining:
                 self._tasks.spawn("candidate", self._meet(candidate))
@@ -222,14 +227,18 @@ class Newcomers:
     async def _recognise(self, candidate: Candidate) -> None:
         """Find out whether a node is who it says, and let it in if the cluster key does."""
         secret = await self._book.secret()
+        refused = self._refused.get(candidate.key)
+        resting = refused is not None and self._monotonic() - refused < REFUSED_SECONDS
         try:
-            if secret is None or candidate.key in self._changed:
-                await self._peek(candidate, await self._book.key_problem())
+            if secret is None or candidate.key in self._changed or resting:
+                why = self._why.get(candidate.key, "") if resting else await self._book.key_problem()
+                await self._peek(candidate, why)
                 return
             joined, address = await self._join(candidate.sightings, "key", secret)
         except JoinError as error:
             if error.failure not in _NOT_SHOWN:
                 self._candidates.prove(candidate.key)  # it has shown its key, and then refused
+                self._refused[candidate.key] = self._monotonic()
             if candidate.key not in self._changed:  # what was told of that counts for more
                 self._note(candidate.key, str(error))
             return

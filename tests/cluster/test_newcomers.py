@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -13,12 +14,13 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from appliance.admin.node_book import NodeBook
 from appliance.admin.node_wire import Admission, NewClusterKey, NewNode
+from appliance.cluster import join_gateway, newcomers
 from appliance.cluster.addresses import id_at
 from appliance.cluster.agent.node import Trusted
 from appliance.cluster.cluster_key import ClusterKey, parse
 from appliance.cluster.identity import Identity, server_context
 from appliance.cluster.join_errors import Failure, JoinError
-from appliance.cluster.join_gateway import peek
+from appliance.cluster.join_gateway import Joined, peek
 from appliance.cluster.sightings import Sighting
 from appliance.cluster.words import words
 from appliance.errors import SynapseError
@@ -178,6 +180,37 @@ class TestClusterKey:
             assert await told(daemon, why)  # proven: it has shown its key, and then refused
             assert row(daemon, at) is None
         assert await uses_left(daemon) == 2
+
+    async def test_a_node_that_has_refused_is_not_asked_to_join_again_at_once(
+        self,
+        daemon: Daemon,
+        cluster_key: str,
+        tmp_path: Path,
+        ollama: OllamaDouble,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
+        """It takes ten attempts a minute, and the administrator who comes to it wants one."""
+        assert cluster_key
+        joins, now = 0, 0.0
+
+        async def counted(*given: Any, **named: Any) -> Joined:
+            nonlocal joins
+            joins += 1
+            return await join_gateway.join(*given, **named)
+
+        monkeypatch.setattr(newcomers, "join", counted)
+        monkeypatch.setattr(daemon.cluster.newcomers, "_monotonic", lambda: now)
+        async with node(tmp_path, ollama.url, Trusted()) as at:
+            await hear(daemon, at.heard())
+            assert await told(daemon, "was told of no gateway")
+            for now in range(11, 60, 11):  # noqa: B007  the clock
+                await hear(daemon, at.heard())
+                await until(lambda: not daemon.cluster.newcomers._joining)
+            assert joins == 1
+            assert await told(daemon, "was told of no gateway")
+            now = 61.0 + newcomers.REFUSED_SECONDS
+            await hear(daemon, at.heard())
+            await until(lambda: joins == 2)
 
     async def test_it_does_not_let_in_who_was_put_out_or_rejected(
         self, daemon: Daemon, cluster_key: str, tmp_path: Path, ollama: OllamaDouble
