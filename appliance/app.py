@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,7 +61,7 @@ from appliance.metering.stalls import Stalls
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
 from appliance.settings import Settings
-from appliance.store import live_settings, rollups
+from appliance.store import installation, live_settings, rollups
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.retention import Retention
@@ -69,6 +69,7 @@ from appliance.store.sealing import Sealer
 from appliance.store.wiping import Wiper
 from appliance.tasks import Tasks
 from appliance.times import utc_now
+from appliance.tls.running import Tls, running_tls
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +79,8 @@ SLACK_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The running daemon without its sockets. `public_keys` are the bytes of the JWK set."""
+    """The running daemon without its sockets. `public_keys` are the bytes of the JWK set; `tls` is what the gateway
+    has to listen with, None for plain HTTP; `alive` reads the database, and raises where it cannot."""
 
     gateway: ASGIApp
     admin: ASGIApp
@@ -86,6 +88,8 @@ class App:
     drain: Drain
     registry: Registry
     public_keys: bytes
+    tls: Tls | None
+    alive: Callable[[], Awaitable[object]]
 
 
 @asynccontextmanager
@@ -104,6 +108,7 @@ async def running(
         database = await Database.open(settings.state_dir / "synapse.db", fsync=settings.store.fsync)
         stack.push_async_callback(database.close)
         notary, public_keys = await _prepare(database, sealer, ids, clock())
+        tls = await stack.enter_async_context(running_tls(settings, database=database, sealer=sealer, clock=clock))
         retention = Retention(database, clock, days=settings.retention.ledger_days)
         retention.start()
         stack.push_async_callback(retention.stop)
@@ -272,7 +277,14 @@ async def running(
             )
         )
         yield App(
-            routes.build(families, ids, metrics.failed), api.create_app(service), pipeline, drain, registry, public_keys
+            gateway=routes.build(families, ids, metrics.failed),
+            admin=api.create_app(service),
+            pipeline=pipeline,
+            drain=drain,
+            registry=registry,
+            public_keys=public_keys,
+            tls=tls,
+            alive=lambda: database.read(installation.get),
         )
 
 

@@ -38,10 +38,16 @@ def parser() -> Parser:
     _proof(group_of(command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
     _ledger(commands)
     machine_arguments.add_to(commands)
+    _tls(group_of(command(commands, "tls", "Say what tools have to trust.", leaf=False)))
     erase = command(commands, "erase", "Erase a user: revoke their keys, forget what names them, delete their facts.")
     erase.add_argument("--user", metavar="U", required=True, help="whom, by name")
     command(commands, "version", "Print the version.")
     return top
+
+
+def _tls(group: Any) -> None:
+    command(group, "tls ca", "Write the certificate of the CA that the gateway's own certificate is from, in PEM.")
+    command(group, "tls new-ca", "Forget that CA, so that the next start makes another. The daemon must be stopped.")
 
 
 def _allowance(group: Any) -> None:

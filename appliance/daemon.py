@@ -14,17 +14,19 @@ from typing import Any, cast
 
 import uvloop
 
-from appliance import logs
+from appliance import logs, watchdog
 from appliance.admin.peers import AdminListener
 from appliance.app import running
-from appliance.errors import ConfigError, StateError
+from appliance.errors import ConfigError, StateError, SynapseError
+from appliance.gateway.drain import Drain
 from appliance.listener import Listener, same_app
+from appliance.notify import Notifier, watchdog_seconds
 from appliance.settings import Settings
+from appliance.tasks import Tasks
+from appliance.times import utc_now
+from appliance.tls.running import Tls, reachable_by
 
 _log = logging.getLogger(__name__)
-
-DRAIN_SECONDS = 25.0
-"""How long calls in flight may go on after SIGTERM: under the 30 s that init systems and people wait."""
 
 KEEP_ALIVE_SECONDS = 75.0
 """Above the 60 s after which common clients drop an idle connection, so that they close first, never we."""
@@ -53,20 +55,68 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> None:
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGUSR1, _dump_tasks)
     loop.set_exception_handler(_lost)
+    systemd = Notifier.of(environ)
     with _bound(settings.gateway.host, settings.gateway.port) as sock:
-        port: int = sock.getsockname()[1]
-        base_url = f"http://{_reachable(settings.gateway.host)}:{port}/v1"
+        base_url = _base_url(settings, port=sock.getsockname()[1])
         async with running(settings, environ, base_url=base_url) as app, AsyncExitStack() as stack:
             _publish_keys(settings.state_dir, app.public_keys)
             admin = await AdminListener.open(settings.admin.socket, app.admin)
             stack.push_async_callback(admin.close)
-            gateway = await Listener.open(sock, same_app(app.gateway), keep_alive_seconds=KEEP_ALIVE_SECONDS)
+            context = app.tls.context if app.tls else None
+            gateway = await Listener.open(
+                sock, same_app(app.gateway), keep_alive_seconds=KEEP_ALIVE_SECONDS, tls=context
+            )
             stack.push_async_callback(gateway.close)
+            tasks = Tasks()
+            stack.push_async_callback(tasks.cancel)
+            reloads = _Reloads(app.tls, systemd, base_url)
+            loop.add_signal_handler(signal.SIGHUP, reloads.wanted.set)
+            tasks.spawn("reload", reloads.serve())
+            if seconds := watchdog_seconds(environ):
+                tasks.spawn("watchdog", watchdog.watch(seconds, app.alive, systemd.alive))
             _log.info("ready: %s, administration on %s", base_url, settings.admin.socket)
+            systemd.ready(f"serving {base_url}")
             await stop.wait()
-            if app.drain.in_flight:
-                _log.info("stopping: calls in flight (%d) may end within %g s", app.drain.in_flight, DRAIN_SECONDS)
-            await app.drain.finish(DRAIN_SECONDS)
+            await _finish(app.drain, settings.timeouts.drain, systemd)
+
+
+async def _finish(drain: Drain, seconds: float, systemd: Notifier) -> None:
+    """Take no call any more, and let those in flight end; new ones are told to come again."""
+    systemd.stopping(f"calls in flight ({drain.in_flight}) may end within {seconds:g} s")
+    if drain.in_flight:
+        _log.info("stopping: calls in flight (%d) may end within %g s", drain.in_flight, seconds)
+    await drain.finish(seconds)
+
+
+class _Reloads:
+    """What SIGHUP does: handshakes get a new certificate. One after the other, and a failed one changes nothing."""
+
+    def __init__(self, tls: Tls | None, systemd: Notifier, base_url: str) -> None:
+        self._tls = tls
+        self._systemd = systemd
+        self._base_url = base_url
+        self.wanted = asyncio.Event()
+
+    async def serve(self) -> None:
+        while True:
+            await self.wanted.wait()
+            self.wanted.clear()
+            self._systemd.reloading()
+            if self._tls is None:
+                _log.info("SIGHUP: there is nothing to read again while gateway.tls is off")
+            else:
+                try:
+                    _log.info("SIGHUP: %s", await self._tls.reload())
+                except SynapseError as error:
+                    _log.error("SIGHUP: the old certificate stays in use. %s", error)
+            self._systemd.ready(f"serving {self._base_url}")
+
+
+def _base_url(settings: Settings, port: int) -> str:
+    """What tools on this machine are told. With a certificate of the administrator's, by a name that it holds."""
+    scheme = "http" if settings.gateway.tls == "off" else "https"
+    host = reachable_by(settings, utc_now) or _reachable(settings.gateway.host)
+    return f"{scheme}://{host}:{port}/v1"
 
 
 def _lost(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Self, cast
 
@@ -42,6 +43,12 @@ CUT_SECONDS = 1.0
 WRITE_SECONDS = 150.0
 """How long a client may hold up what is written to it: longer than an app lets it hold up an answer."""
 
+HANDSHAKE_SECONDS = 10.0
+"""How long a client may take to settle on TLS: some milliseconds and two ways through the network."""
+
+GOODBYE_SECONDS = 3.0
+"""How long it may take to say TLS's own goodbye, which many clients leave out."""
+
 CLOSE_SECONDS = 30.0
 """How long a client may take for the last bytes of a connection that is closed."""
 
@@ -58,14 +65,25 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     @classmethod
-    async def open(cls, sock: socket.socket, app_for: AppFor, *, keep_alive_seconds: float, http2: bool = True) -> Self:
+    async def open(
+        cls,
+        sock: socket.socket,
+        app_for: AppFor,
+        *,
+        keep_alive_seconds: float,
+        http2: bool = True,
+        tls: ssl.SSLContext | None = None,
+    ) -> Self:
         """Accept on `sock`, which is bound, and is closed by `close`.
 
         With `http2` a client may speak it from its first byte, or once TLS has settled on it (RFC 9113, section 3).
         """
         listener = cls(app_for, keep_alive_seconds, http2=http2)
         start = asyncio.start_unix_server if sock.family == socket.AF_UNIX else asyncio.start_server
-        listener._server = await start(listener._connected, sock=sock, backlog=BACKLOG)
+        options: dict[str, Any] = {}
+        if tls is not None:
+            options = {"ssl": tls, "ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": GOODBYE_SECONDS}
+        listener._server = await start(listener._connected, sock=sock, backlog=BACKLOG, **options)
         return listener
 
     async def close(self) -> None:

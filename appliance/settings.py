@@ -55,6 +55,8 @@ NOT_SETTINGS = frozenset({"SYNAPSE_CONFIG", "SYNAPSE_LOG", "SYNAPSE_API_KEY", "S
 run, and what a client program on the same machine may read."""
 
 
+DNS_NAME = r"(?=.{1,253}$)([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+
 _NAME = Text(r"(?=.*\w)\S(.{0,98}\S)?", "a name or a word of at most 100 characters")
 
 
@@ -63,7 +65,15 @@ class Gateway:
     host: Annotated[str, Host()] = "0.0.0.0"  # noqa: S104  the office is to reach it
     port: Annotated[int, Whole(0, 65_535)] = 8787
     tls: Annotated[Literal["off", "auto", "files"], Choice(("off", "auto", "files"))] = "off"
+    tls_names: Annotated[tuple[str, ...], ListOf(Text(DNS_NAME, "a DNS name"))] = ()
+    tls_certificate: Annotated[Path | None, AbsolutePath()] = None
+    tls_key: Annotated[Path | None, AbsolutePath()] = None
     max_body_mb: Annotated[int, Whole(1, 1024)] = 32
+
+    @property
+    def tls_files(self) -> tuple[Path, Path] | None:
+        """Certificate and key, where `tls` is "files"."""
+        return (self.tls_certificate, self.tls_key) if self.tls_certificate and self.tls_key else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,7 @@ class Timeouts:
     first_byte: Annotated[float, Seconds(0.1, DAY_SECONDS)] = 900.0
     idle: Annotated[float, Seconds(0.1, DAY_SECONDS)] = 120.0
     total: Annotated[float, Seconds(0.1, DAY_SECONDS)] = 1800.0
+    drain: Annotated[float, Seconds(0, DAY_SECONDS)] = 25.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,11 +299,7 @@ def _settings(values: Mapping[str, object], environ: Mapping[str, str]) -> Setti
     }
     settings = cast(Settings, _build(Settings, "", values))
     _check_socket(settings.admin.socket)
-    if settings.gateway.tls != "off":
-        raise ConfigError(
-            f'gateway.tls is "{settings.gateway.tls}", but this version serves plain HTTP only.',
-            advice='Set it to "off", and put a TLS proxy in front where the network is not trusted.',
-        )
+    _check_tls(settings.gateway)
     return settings
 
 
@@ -334,6 +341,19 @@ def _is_ours(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and found.st_mode & 0o077 == 0
+
+
+def _check_tls(gateway: Gateway) -> None:
+    """What only one mode uses, given with another, is somebody's mistake about what is served."""
+    named = {"gateway.tls_certificate": gateway.tls_certificate, "gateway.tls_key": gateway.tls_key}
+    for name, value in named.items():
+        if value is None and gateway.tls == "files":
+            raise ConfigError(f'gateway.tls is "files", and {name} is missing.', advice="Give both, as PEM files.")
+        if value is not None and gateway.tls != "files":
+            raise ConfigError(
+                f'{name} is set, but gateway.tls is "{gateway.tls}".',
+                advice='Set gateway.tls to "files", or take it out.',
+            )
 
 
 def _check_socket(path: Path) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -32,6 +33,7 @@ from appliance.cluster.machine import Machine, default_model
 from appliance.errors import AdminError, SynapseError
 from appliance.proofs import verify
 from appliance.settings import Settings, load
+from appliance.tls.running import CA_FILE
 
 SYNAPSE = Path(sys.executable).with_name("synapse")
 
@@ -126,6 +128,10 @@ async def find_machine(settings: Settings) -> Machine | None:
         await links.close()
 
 
+def port_of(base: str) -> int:
+    return int(base.removesuffix("/v1").rpartition(":")[2])
+
+
 def free_port(wanted: int) -> int:
     """The wanted port of this machine, or another if it is taken."""
     for port in (wanted, 0):
@@ -136,6 +142,26 @@ def free_port(wanted: int) -> int:
                 continue
             return int(probe.getsockname()[1])
     raise Failed("This machine has no free port.")
+
+
+def trusted(settings: Settings) -> ssl.SSLContext | bool:
+    """What to trust the gateway by. It is asked by an address here, which the settings' certificate may not hold."""
+    if settings.gateway.tls_files is not None:
+        context = ssl.create_default_context(cafile=str(settings.gateway.tls_files[0]))
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.check_hostname = False
+        return context
+    if settings.gateway.tls == "auto":
+        return ssl.create_default_context(cafile=str(settings.state_dir / CA_FILE))
+    return True
+
+
+def asked_at(settings: Settings, base: str) -> str:
+    """The base URL that is certain to lead to this machine: the name in a certificate may lead nowhere from here."""
+    if settings.gateway.tls_files is None:
+        return base
+    host = settings.gateway.host if settings.gateway.host not in ("0.0.0.0", "::") else "127.0.0.1"
+    return f"https://{f'[{host}]' if ':' in host else host}:{port_of(base)}/v1"
 
 
 async def until_answers(session: aiohttp.ClientSession, url: str, children: Children) -> None:
@@ -229,7 +255,7 @@ async def first_answer(session: aiohttp.ClientSession, base: str, key: str) -> N
     say(f"  Answered and certified in {time.monotonic() - began:.1f} s.")
 
 
-def paste(base: str, lan: str | None, key: str | None) -> None:
+def paste(base: str, lan: str | None, key: str | None, ca: Path | None) -> None:
     """What a person pastes into a client."""
     say("", "Synapse is ready. Paste this into a client that speaks OpenAI:", "")
     say(f"  Base URL   {base}" + (f"      (from other machines: {lan})" if lan else ""))
@@ -239,6 +265,8 @@ def paste(base: str, lan: str | None, key: str | None) -> None:
         say("  API key    the one from the first start; for another: .venv/bin/synapse key create --name laptop")
     shown = key or "YOUR_KEY"
     say("  Model      pulse-auto", "", "Or try it here:", "")
+    if ca is not None:
+        say(f"  export CURL_CA_BUNDLE={ca}      (other tools: .venv/bin/synapse tls ca)", "")
     say(
         f"  curl {base}/chat/completions \\",
         f'    -H "Authorization: Bearer {shown}" -H "Content-Type: application/json" \\',
@@ -257,7 +285,8 @@ def lan_address(settings: Settings, port: int) -> str | None:
             host = probe.getsockname()[0]
         except OSError:
             return None
-    return None if host.startswith("127.") else f"http://{host}:{port}/v1"
+    scheme = "http" if settings.gateway.tls == "off" else "https"
+    return None if host.startswith("127.") else f"{scheme}://{host}:{port}/v1"
 
 
 def about_the_model(machine: Machine | None, model: Path | None) -> None:
@@ -304,12 +333,17 @@ async def serve(children: Children, model: Path | None, stop: asyncio.Event) -> 
                 f"The {one.role} model is set to {one.configured}, which no machine has: calls for it are refused.",
                 f"Get it (ollama pull {one.configured}), or let go of it: .venv/bin/synapse model unset {one.role}",
             )
-        async with key_for_start(admin) as (key, first):
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted(settings)), trust_env=False) as gateway,
+            key_for_start(admin) as (key, first),
+        ):
+            base = asked_at(settings, status.base_url)
             if not absent:
-                await until_answers(session, f"{status.base_url.removesuffix('/v1')}/readyz", children)
-                await first_answer(session, status.base_url, key)
-            port = int(status.base_url.removesuffix("/v1").rpartition(":")[2])
-            paste(status.base_url, lan_address(settings, port), key if first else None)
+                await until_answers(gateway, f"{base.removesuffix('/v1')}/readyz", children)
+                await first_answer(gateway, base, key)
+            ca = settings.state_dir / CA_FILE if settings.gateway.tls == "auto" else None
+            lan = lan_address(settings, port_of(status.base_url))
+            paste(status.base_url, lan, key if first else None, ca)
     say(f"Started in {time.monotonic() - began:.1f} s. Ctrl-C stops it; a second start keeps keys and certificates.")
     while not stop.is_set():
         children.check()

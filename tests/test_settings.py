@@ -65,7 +65,9 @@ def test_every_key_and_default_of_the_design(tmp_path: Path):
     questions = {"questions.local", "questions.fast", "questions.full"}
     # cluster.md: "private, link-local or administrator-listed ranges".
     local = {"local.context", "local.networks"}
-    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", *local, *questions}
+    # docs/service.md: the certificate's names and files, and how long calls may go on when the daemon is to stop.
+    service = {"gateway.tls_names", "gateway.tls_certificate", "gateway.tls_key", "timeouts.drain"}
+    more = {"state_dir", "admin.socket", "shield.names", "shield.ignore", *local, *questions, *service}
     assert set(known_keys()) == {*DEFAULTS, *more}
 
 
@@ -277,10 +279,26 @@ class TestWrong:
         with pytest.raises(ConfigError, match=r'app_mode is ""'):
             settings(tmp_path=tmp_path, APP_MODE="")
 
-    @pytest.mark.parametrize("tls", ["auto", "files"])
-    def test_tls_is_not_served_yet_and_says_so(self, tmp_path: Path, tls: str):
-        with pytest.raises(ConfigError, match="this version serves plain HTTP only"):
-            settings(tmp_path=tmp_path, SYNAPSE_GATEWAY__TLS=tls)
+    @pytest.mark.parametrize("given", ["TLS_CERTIFICATE", "TLS_KEY"])
+    def test_tls_files_come_in_pairs_and_with_their_mode(self, tmp_path: Path, given: str):
+        one = {f"SYNAPSE_GATEWAY__{given}": "/etc/ssl/file.pem"}
+        with pytest.raises(ConfigError, match=r'gateway\.tls is "files", and gateway\.tls_\w+ is missing'):
+            settings(tmp_path=tmp_path, SYNAPSE_GATEWAY__TLS="files", **one)
+        with pytest.raises(ConfigError, match=f'{given.lower()} is set, but gateway.tls is "auto"'):
+            settings(tmp_path=tmp_path, SYNAPSE_GATEWAY__TLS="auto", **one)
+
+    def test_tls_files_are_those_of_the_settings(self, tmp_path: Path):
+        names = {"SYNAPSE_GATEWAY__TLS_CERTIFICATE": "/c.pem", "SYNAPSE_GATEWAY__TLS_KEY": "/k.pem"}
+        found = settings(tmp_path=tmp_path, SYNAPSE_GATEWAY__TLS="files", **names)
+        assert found.gateway.tls_files == (Path("/c.pem"), Path("/k.pem"))
+        assert settings(tmp_path=tmp_path, SYNAPSE_GATEWAY__TLS="auto").gateway.tls_files is None
+
+    @pytest.mark.parametrize("name", ["*.example", "a b", "192.168.1.1", "-a", "ä.example", ""])
+    def test_a_tls_name_is_a_dns_name(self, tmp_path: Path, name: str):
+        file = tmp_path / "names.toml"
+        file.write_text(f'[gateway]\ntls_names = ["{name}"]\n', "utf-8")
+        with pytest.raises(ConfigError, match="a DNS name"):
+            load(file, {})
 
 
 class TestPlaces:

@@ -8,14 +8,10 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import os
 import ssl
-import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Self
 
 from cryptography import x509
@@ -23,6 +19,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from appliance.memory_files import as_file
 
 ID_BYTES = 32
 """Of SHA-256; as text an id has 52 characters."""
@@ -183,32 +181,13 @@ def _context(protocol: int, identity: Identity | None, trusted: bytes | None) ->
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if identity is not None:
-        with _as_file(identity.pem()) as path:
+        with as_file(identity.pem()) as path:
             context.load_cert_chain(path)
     if trusted is not None:
         context.load_verify_locations(cadata=trusted)
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_REQUIRED
     return context
-
-
-@contextmanager
-def _as_file(content: bytes) -> Generator[str]:
-    """A path to read `content` from, for OpenSSL, which takes a key from nothing else. No disk where Linux allows."""
-    if hasattr(os, "memfd_create"):
-        with os.fdopen(os.memfd_create("synapse", os.MFD_CLOEXEC), "wb") as file:
-            file.write(content)
-            file.flush()
-            yield f"/proc/self/fd/{file.fileno()}"
-        return
-    descriptor, path = tempfile.mkstemp()
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        yield path
-    finally:
-        with suppress(FileNotFoundError):
-            Path(path).unlink()
 
 
 def _pkcs8(key: ec.EllipticCurvePrivateKey, encoding: serialization.Encoding) -> bytes:

@@ -46,6 +46,18 @@ def _proof_verify(call: Invocation) -> Outcome:
     return proofs.verify(call.typed.files, call.typed.keys, lambda: call.settings().state_dir)
 
 
+def _tls_ca(call: Invocation) -> Outcome:
+    from appliance.commands import tls
+
+    return tls.ca(call.settings())
+
+
+def _tls_new_ca(call: Invocation) -> Outcome:
+    from appliance.commands import tls
+
+    return tls.new_ca(call.settings(), call.clock)
+
+
 async def _status(client: "Client", call: Invocation) -> Outcome:
     from appliance.commands import status
 
@@ -288,6 +300,8 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "engine": _engine,
     "version": _version,
     "proof verify": _proof_verify,
+    "tls ca": _tls_ca,
+    "tls new-ca": _tls_new_ca,
     "status": online(_status),
     "key create": online(_key_create),
     "key list": online(_key_list),

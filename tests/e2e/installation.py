@@ -63,6 +63,7 @@ class Installation:
 
     def __init__(self, state_dir: Path, *machines: str) -> None:
         self.state_dir = state_dir
+        self.program = SYNAPSE
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self.environ = {
@@ -80,7 +81,7 @@ class Installation:
     def start(self, *, ready: int = 200) -> None:
         """Start the daemon and wait until `/readyz` says `ready`; the first start makes a key."""
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen([SYNAPSE, "serve"], env=self.environ, stderr=log)
+            self.process = subprocess.Popen([self.program, "serve"], env=self.environ, stderr=log)
         wait_for(f"{self.base}/readyz", self.process, ready)
         if not self.key:
             self.key = self.json("key", "create", "--name", "e2e")["secret"]
@@ -93,7 +94,9 @@ class Installation:
 
     def command(self, *arguments: str, code: int = 0) -> "subprocess.CompletedProcess[bytes]":
         """Run one command of the command line; it must end with `code`."""
-        done = subprocess.run([SYNAPSE, *arguments], env=self.environ, capture_output=True, timeout=30, check=False)
+        done = subprocess.run(
+            [self.program, *arguments], env=self.environ, capture_output=True, timeout=30, check=False
+        )
         assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
         return done
 

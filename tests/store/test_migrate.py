@@ -107,7 +107,7 @@ class TestFromVersion1:
         of_facts = {"facts": 0, "fact_slots": 0, "fact_slots_free": 0}
         of_machines = {"nodes": 0, "gateway_identity": 0, "cluster_key": 0}
         of_providers = {"providers": 0, "allow_lists": 0}
-        assert new == {"storage_probe": 0, **of_providers, **of_facts, **of_machines, **rolled_up}
+        assert new == {"storage_probe": 0, "tls_authority": 0, **of_providers, **of_facts, **of_machines, **rolled_up}
 
     def test_the_roll_ups_are_those_that_each_call_would_have_made(self, old: sqlite3.Connection):
         rows = [

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from appliance import logs
+from appliance import logs, watchdog
 from appliance.cluster import cluster_key, words
 from appliance.cluster.agent.node import Announce, Announcement, Sockets, Trusted, port_of, running, told
 from appliance.cluster.agent.state import NodeState, forget_gateway, opened
@@ -29,6 +29,8 @@ from appliance.cluster.identity import instance_of
 from appliance.cluster.join import Told
 from appliance.cluster.join_messages import MAX_NAME, MAX_SLOTS, is_name
 from appliance.errors import ConfigError
+from appliance.notify import Notifier, watchdog_seconds
+from appliance.tasks import Tasks
 
 SERVICE_TYPE = "_synapse-node._tcp.local."
 DISTRIBUTION = "synapse-appliance"
@@ -84,7 +86,7 @@ def run(options: NodeOptions, environ: Mapping[str, str] = os.environ) -> int:
         _bound(options.host, options.port, "--port") as data,
         _bound(options.host, options.join_port, "--join-port") as join,
     ):
-        uvloop.run(_serve(options, state, trusted, Sockets(data, join), slots))
+        uvloop.run(_serve(options, state, trusted, Sockets(data, join), slots, environ))
     return 0
 
 
@@ -156,7 +158,15 @@ def _host_name() -> str:
     return name if is_name(name) else "node"
 
 
-async def _serve(options: NodeOptions, state: NodeState, trusted: Trusted, sockets: Sockets, slots: int | None) -> None:
+async def _serve(
+    options: NodeOptions,
+    state: NodeState,
+    trusted: Trusted,
+    sockets: Sockets,
+    slots: int | None,
+    environ: Mapping[str, str],
+) -> None:
+    systemd = Notifier.of(environ)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -174,9 +184,21 @@ async def _serve(options: NodeOptions, state: NodeState, trusted: Trusted, socke
     ):
         for line in describe(state.name, state.identity.id, told(state, trusted)):
             _log.info("%s", line)
-        _log.info("ready: joins on port %d, calls on port %d", port_of(sockets.join), port_of(sockets.data))
+        ports = f"joins on port {port_of(sockets.join)}, calls on port {port_of(sockets.data)}"
+        tasks = Tasks()
+        if seconds := watchdog_seconds(environ):
+            tasks.spawn("watchdog", watchdog.watch(seconds, _turn, systemd.alive))
+        _log.info("ready: %s", ports)
+        systemd.ready(ports)
         await stop.wait()
+        systemd.stopping("stopping")
         _log.info("stopping")
+        await tasks.cancel()
+
+
+async def _turn() -> None:
+    """Succeeds where the event loop turns."""
+    await asyncio.sleep(0)
 
 
 def _announce_by_mdns(interfaces: tuple[str, ...]) -> Announce:
