@@ -14,6 +14,8 @@ from starlette.types import ASGIApp
 
 from appliance import DISTRIBUTION
 from appliance.admin import api
+from appliance.admin.backups import Backups
+from appliance.admin.backups import Parts as BackupParts
 from appliance.admin.node_changes import Books
 from appliance.admin.provider_checker import ProviderChecker
 from appliance.admin.service import Facts, Service
@@ -166,6 +168,7 @@ async def running(
         tasks.spawn("stalls", stalls.watch())
         stack.push_async_callback(tasks.cancel)
         rate_limits = RateLimits(time.monotonic, clock)
+        contexts = Contexts(settings.local.context)
 
         async def used(account: Account, month: Month) -> int:
             first, last = month.days
@@ -186,7 +189,7 @@ async def running(
                 local=LocalLane(
                     scheduler=scheduler,
                     machines=registry,
-                    contexts=Contexts(settings.local.context),
+                    contexts=contexts,
                     ask=machines.lane.ask,
                     monotonic=time.monotonic,
                     new_call_id=lambda: ids.new("call"),
@@ -264,7 +267,7 @@ async def running(
                 clock=clock,
                 ids=ids,
                 proofs=ProofView(database),
-                machines=MachineView(registry.snapshot),
+                machines=MachineView(registry.snapshot, lambda: policy().local.by_role(), contexts.expected),
                 activity=ActivityView(database, lambda: drain.in_flight, registry.snapshot),
                 shield=ShieldView(shield, settings.shield),
                 facts=facts,
@@ -274,6 +277,7 @@ async def running(
                 policy=policy,
                 prices=prices,
                 nodes=machines.nodes,
+                backups=Backups(BackupParts(settings.state_dir, database, sealer, clock, ids, version)),
             )
         )
         yield App(

@@ -8,7 +8,7 @@ import argparse
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance import machine_arguments
+from appliance import machine_arguments, upkeep_arguments
 from appliance.commands import values
 from appliance.parsing import Parser, Refused, command, common_options, group_of, read
 
@@ -39,6 +39,7 @@ def parser() -> Parser:
     _ledger(commands)
     machine_arguments.add_to(commands)
     _tls(group_of(command(commands, "tls", "Say what tools have to trust.", leaf=False)))
+    upkeep_arguments.add_to(commands)
     erase = command(commands, "erase", "Erase a user: revoke their keys, forget what names them, delete their facts.")
     erase.add_argument("--user", metavar="U", required=True, help="whom, by name")
     command(commands, "version", "Print the version.")

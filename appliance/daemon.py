@@ -1,7 +1,6 @@
 """The process: its state directory, its sockets, its signals, and an ending that keeps what was promised."""
 
 import asyncio
-import fcntl
 import logging
 import os
 import signal
@@ -22,6 +21,7 @@ from appliance.gateway.drain import Drain
 from appliance.listener import Listener, same_app
 from appliance.notify import Notifier, watchdog_seconds
 from appliance.settings import Settings
+from appliance.store.ownership import sole_owner
 from appliance.tasks import Tasks
 from appliance.times import utc_now
 from appliance.tls.running import Tls, reachable_by
@@ -43,7 +43,7 @@ def run(settings: Settings, environ: Mapping[str, str] = os.environ) -> int:
     """
     os.umask(0o077)
     logs.configure(level=environ.get("SYNAPSE_LOG", "INFO"), under_journal="JOURNAL_STREAM" in environ)
-    with _sole_owner(settings.state_dir):
+    with sole_owner(settings.state_dir):
         uvloop.run(_serve(settings, environ))
     return 0
 
@@ -153,30 +153,6 @@ def _bound(host: str, port: int) -> Generator[socket.socket]:
         yield sock
     finally:
         sock.close()
-
-
-@contextmanager
-def _sole_owner(state_dir: Path) -> Generator[None]:
-    """Make the state directory and hold its lock: two daemons on one database would both hand out log indexes."""
-    try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(state_dir / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise StateError(
-            f"The state directory {state_dir} cannot be used ({error.strerror}).",
-            advice="Set SYNAPSE_STATE_DIR to a directory that this user may write to.",
-        ) from error
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StateError(
-                f"Another daemon uses the state directory {state_dir}.",
-                advice="Stop it first, or set SYNAPSE_STATE_DIR to another directory.",
-            ) from error
-        yield
-    finally:
-        os.close(lock)
 
 
 def _publish_keys(state_dir: Path, public_keys: bytes) -> None:

@@ -191,7 +191,7 @@ def load(config: Path | None, environ: Mapping[str, str], *, system_file: Path =
         ConfigError: a file that was named cannot be read, a key is unknown, a value is not allowed.
     """
     values: dict[str, object] = {}
-    file = _file(config, environ, system_file)
+    file = file_of(config, environ, system_file=system_file)
     if file is not None:
         values |= _from_file(file)
     values |= _from_environment(environ)
@@ -211,7 +211,8 @@ def _keys_of(cls: type, prefix: str) -> list[Key]:
     return keys
 
 
-def _file(config: Path | None, environ: Mapping[str, str], system_file: Path) -> Path | None:
+def file_of(config: Path | None, environ: Mapping[str, str], *, system_file: Path = SYSTEM_FILE) -> Path | None:
+    """The file that `load` reads, None where there is none."""
     if config is not None:
         return config
     if named := environ.get("SYNAPSE_CONFIG"):

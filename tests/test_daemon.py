@@ -1,7 +1,6 @@
 """What of the process can be tested inside this one; the process itself is tested in tests/e2e."""
 
 import asyncio
-import fcntl
 import gc
 import socket
 from pathlib import Path
@@ -10,29 +9,6 @@ import pytest
 
 from appliance import daemon
 from appliance.errors import ConfigError, StateError
-
-
-def test_a_state_directory_is_made_private_and_has_one_owner(tmp_path: Path):
-    state = tmp_path / "deep" / "state"
-    with daemon._sole_owner(state):
-        assert state.stat().st_mode & 0o777 == 0o700
-        with pytest.raises(StateError, match="Another daemon"), daemon._sole_owner(state):
-            pass
-    with daemon._sole_owner(state):
-        pass
-
-
-def test_a_state_directory_that_cannot_be_made_is_told(tmp_path: Path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StateError, match="SYNAPSE_STATE_DIR"), daemon._sole_owner(tmp_path / "file" / "state"):
-        pass
-
-
-def test_a_lock_is_given_up_with_its_process(tmp_path: Path):
-    with daemon._sole_owner(tmp_path):
-        pass
-    with (tmp_path / "lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_a_taken_port_is_told_with_another():

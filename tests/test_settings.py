@@ -8,7 +8,7 @@ import pytest
 
 from appliance.errors import ConfigError
 from appliance.setting_rules import OwnPrice
-from appliance.settings import Settings, known_keys, load
+from appliance.settings import Settings, file_of, known_keys, load
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 
@@ -172,12 +172,14 @@ class TestFile:
         environ = {"SYNAPSE_CONFIG": str(named)}
 
         assert load(option, environ, system_file=system).gateway.port == 1
+        assert file_of(option, environ, system_file=system) == option
         assert load(None, environ, system_file=system).gateway.port == 2
         assert load(None, {}, system_file=system).gateway.port == 3
         system.unlink()
         assert load(None, {}, system_file=system).gateway.port == 4
         user.unlink()
         assert load(None, {}, system_file=system).gateway.port == 8787
+        assert file_of(None, {}, system_file=system) is None
 
     @pytest.mark.parametrize("by_option", [True, False])
     def test_a_named_file_must_exist(self, tmp_path: Path, by_option: bool):

@@ -17,7 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from appliance.admin import ledger_wire, node_wire, policy_wire, wire
+from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, wire
+from appliance.admin.backup_response import BackupResponse
 from appliance.admin.peers import PEER, Peer
 from appliance.admin.service import PAGE, Service
 from appliance.errors import AdminError, SynapseError
@@ -42,6 +43,7 @@ _STATUS = {
     AdminError.code: 409,
     "join_failed": 409,
     "storage_unavailable": 503,
+    "state_error": 503,
     "request_too_large": 413,
 }
 
@@ -90,6 +92,9 @@ def create_app(service: Service) -> Starlette:
         Route("/cluster-key", api.cluster_key),
         Route("/cluster-key", api.new_cluster_key, methods=["POST"]),
         Route("/cluster-key", api.revoke_cluster_key, methods=["DELETE"]),
+        Route("/contexts", api.contexts),
+        Route("/backups", api.make_backup, methods=["POST"]),
+        Route("/backups/kept", api.keep_backup, methods=["POST"]),
         Route("/ledger/calls", api.calls, methods=["POST"]),
         Route("/ledger/sums", api.sums, methods=["POST"]),
         Route("/proofs", api.proofs),
@@ -239,6 +244,16 @@ class _Api:
 
     async def revoke_cluster_key(self, request: Request) -> Response:
         return _json(await self._service.nodes.revoke_cluster_key(_who(request)))
+
+    async def contexts(self, _: Request) -> Response:
+        return _json(await self._service.contexts())
+
+    async def make_backup(self, request: Request) -> Response:
+        new = await _body(backup_wire.NewBackup, request)
+        return BackupResponse(self._service.backups.made(_who(request), new))
+
+    async def keep_backup(self, request: Request) -> Response:
+        return _json(await self._service.backups.kept(await _body(backup_wire.KeptBackup, request)))
 
     async def calls(self, request: Request) -> Response:
         return _json(await self._service.calls(await _body(ledger_wire.CallsQuestion, request)))

@@ -6,6 +6,8 @@ settings or its files.
 
 import errno
 import io
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -14,7 +16,7 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from appliance.admin import ledger_wire, node_wire, policy_wire, wire
+from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, wire
 from appliance.errors import AdminError
 
 T = TypeVar("T")
@@ -24,6 +26,9 @@ TIMEOUT_SECONDS = 30.0
 
 CHECK_SECONDS = 180.0
 """A trial call waits for a provider, which may be slow to begin."""
+
+BACKUP_SECONDS = 3600.0
+"""A backup begins when the daemon has copied its database and read the copy; then it comes as fast as it is taken."""
 
 _BASE = "http://daemon" + wire.ROOT
 """The host is only for HTTP's sake: the connection is the socket."""
@@ -172,6 +177,21 @@ class Client:
     async def revoke_cluster_key(self) -> node_wire.RevokedClusterKey:
         return await self._ask(node_wire.RevokedClusterKey, "DELETE", "/cluster-key")
 
+    async def contexts(self) -> wire.ContextList:
+        """How long the prompts are that the models in use take."""
+        return await self._ask(wire.ContextList, "GET", "/contexts")
+
+    @asynccontextmanager
+    async def backup(self, new: backup_wire.NewBackup) -> AsyncGenerator[tuple[int, AsyncIterator[bytes]]]:
+        """The bytes of a backup while the block lasts, and how many they are. They may break off: count them."""
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS, sock_read=BACKUP_SECONDS)
+        async with self._answered("POST", "/backups", _encoded(new), patience) as response:
+            yield response.content_length or 0, response.content.iter_any()
+
+    async def keep_backup(self, kept: backup_wire.KeptBackup) -> backup_wire.KeptBackup:
+        """Note a backup that was written and read back."""
+        return await self._ask(backup_wire.KeptBackup, "POST", "/backups/kept", kept)
+
     async def calls(self, question: ledger_wire.CallsQuestion) -> ledger_wire.CallsPage:
         """A page of the ledger."""
         return await self._ask(ledger_wire.CallsPage, "POST", "/ledger/calls", question)
@@ -199,14 +219,24 @@ class Client:
         return _decoded(cls, answer)
 
     async def _send(self, method: str, path: str, body: bytes | None = None, *, seconds: float | None = None) -> bytes:
+        limits = self._timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
+        async with self._answered(method, path, body, limits) as response:
+            return await response.read()
+
+    @asynccontextmanager
+    async def _answered(
+        self, method: str, path: str, body: bytes | None, limits: aiohttp.ClientTimeout
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """An answer that refuses nothing, to be read in the block."""
         if self._session is None:
             raise RuntimeError("the client is used outside of its `async with`")
-        timeout = self._timeout if seconds is None else aiohttp.ClientTimeout(total=seconds)
         try:
             # From a file object, which is written in pieces: a text for the shield can be long.
             data = None if body is None else io.BytesIO(body)
-            async with self._session.request(method, _BASE + path, data=data, timeout=timeout) as response:
-                answer = await response.read()
+            async with self._session.request(method, _BASE + path, data=data, timeout=limits) as response:
+                if response.status >= 400:
+                    raise _refusal(await response.read(), response.status)
+                yield response
         except aiohttp.ClientConnectorError as error:
             raise self._unreachable(error.os_error) from error
         except (aiohttp.ClientError, TimeoutError) as error:
@@ -214,9 +244,6 @@ class Client:
                 f"The daemon did not answer properly on {self._socket} ({type(error).__name__}).",
                 advice="Look in its log, and start it again.",
             ) from error
-        if response.status >= 400:
-            raise _refusal(answer, response.status)
-        return answer
 
     def _unreachable(self, error: OSError) -> AdminError:
         if error.errno in (errno.EACCES, errno.EPERM):

@@ -23,6 +23,7 @@ from appliance.admin import (
     shapes,
     wire,
 )
+from appliance.admin.backups import Backups
 from appliance.admin.changes import Change
 from appliance.admin.nodes import Nodes
 from appliance.calls.policy import Policy
@@ -67,6 +68,10 @@ class Proofs(Protocol):
 class Machines(Protocol):
     def snapshot(self) -> Sequence[wire.Machine]:
         """Every machine that the daemon knows, as it last saw it. Never waits for the network."""
+        ...
+
+    def contexts(self) -> Sequence[wire.ModelContext]:
+        """How long the prompts are that the models in use take, on every healthy machine that has them."""
         ...
 
 
@@ -140,6 +145,7 @@ class Parts:
     policy: Callable[[int], Policy]
     prices: PriceList
     nodes: Nodes
+    backups: Backups
 
 
 class Service:
@@ -156,6 +162,11 @@ class Service:
     def nodes(self) -> Nodes:
         """The operations on machines."""
         return self._parts.nodes
+
+    @property
+    def backups(self) -> Backups:
+        """The operations on backups."""
+        return self._parts.backups
 
     async def status(self) -> wire.Status:
         parts, facts = self._parts, self._parts.facts()
@@ -217,6 +228,9 @@ class Service:
     async def models(self) -> wire.ModelList:
         configured = await self._parts.database.read(live_settings.local_models)
         return shapes.models(configured, self._parts.machines.snapshot(), self._parts.facts().default_model)
+
+    async def contexts(self) -> wire.ContextList:
+        return wire.ContextList(tuple(self._parts.machines.contexts()))
 
     async def set_model(self, who: str, role: wire.Role, new: wire.NewModel) -> wire.ModelList:
         await self._change(who, lambda conn, change: changes.set_model(conn, change, role, new))

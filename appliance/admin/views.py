@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from appliance.admin import wire
-from appliance.cluster.machine import Machine, canonical
+from appliance.cluster.machine import Machine, Model, canonical
 from appliance.proofs import identity
 from appliance.proofs.log import signed
 from appliance.store import certificates, ledger, workspaces
@@ -15,11 +15,32 @@ from appliance.times import from_ms, rfc3339
 
 
 class MachineView:
-    def __init__(self, machines: Callable[[], tuple[Machine, ...]]) -> None:
+    """`models`: those that calls of the local lane ask for, by role. `context_of` chooses no context by being asked."""
+
+    def __init__(
+        self,
+        machines: Callable[[], tuple[Machine, ...]],
+        models: Callable[[], Mapping[str, str]],
+        context_of: Callable[[Machine, Model], int],
+    ) -> None:
         self._machines = machines
+        self._models = models
+        self._context_of = context_of
 
     def snapshot(self) -> Sequence[wire.Machine]:
         return [_machine(machine) for machine in self._machines()]
+
+    def contexts(self) -> Sequence[wire.ModelContext]:
+        by_role = self._models()
+        found: list[wire.ModelContext] = []
+        for machine in self._machines():
+            for name in dict.fromkeys(by_role.values()):
+                model = machine.find(name) if machine.healthy else None
+                if model is not None:
+                    roles = tuple(role for role, wanted in by_role.items() if wanted == name)
+                    tokens = self._context_of(machine, model) or None
+                    found.append(wire.ModelContext(machine.name, name, roles, tokens, model.context_length))
+        return found
 
 
 class ProofView:

@@ -194,6 +194,23 @@ class ModelList:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelContext:
+    """What a model in use takes on one machine, for its `roles`. `tokens`: the context that a call gets there;
+    `longest`: what the model was made for. None where it is not known."""
+
+    machine: str
+    model: str
+    roles: tuple[str, ...]
+    tokens: int | None
+    longest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextList:
+    contexts: tuple[ModelContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """A place that calls can go to. `machines` counts the healthy ones of a local lane; `model` is its full model.
 

@@ -21,12 +21,18 @@ class Contexts:
 
         Of a server whose context is its own affair: what it says that it is, 0 where it does not.
         """
+        tokens = self.expected(machine, model)
+        if machine.kind == "ollama":
+            self._chosen[machine.id, model.digest] = tokens
+        return tokens
+
+    def expected(self, machine: Machine, model: Model) -> int:
+        """What `of` would give now, without choosing it."""
         if machine.kind != "ollama":
             return model.context_length or 0
-        key = (machine.id, model.digest)
-        if key not in self._chosen:
-            wanted = self._least or DEFAULT_CONTEXT
-            able = min(wanted, model.context_length or wanted)
-            loaded = machine.loaded.get(canonical(model.name), 0)
-            self._chosen[key] = max(loaded, able) if self._least else loaded or able
-        return self._chosen[key]
+        if (chosen := self._chosen.get((machine.id, model.digest))) is not None:
+            return chosen
+        wanted = self._least or DEFAULT_CONTEXT
+        able = min(wanted, model.context_length or wanted)
+        loaded = machine.loaded.get(canonical(model.name), 0)
+        return max(loaded, able) if self._least else loaded or able

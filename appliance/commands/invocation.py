@@ -28,8 +28,13 @@ class Invocation:
     def settings(self) -> "Settings":
         from appliance.settings import load
 
-        config: str | None = self.typed.config
-        return load(None if config is None else Path(config), self.environ)
+        return load(self.config, self.environ)
+
+    @property
+    def config(self) -> Path | None:
+        """The settings file that was named."""
+        named: str | None = self.typed.config
+        return None if named is None else Path(named)
 
 
 def online(do: Callable[["Client", Invocation], Awaitable[Outcome]]) -> Callable[[Invocation], Outcome]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from appliance.commands.invocation import Invocation, online
 from appliance.commands.machine_registry import MACHINE_COMMANDS
 from appliance.commands.outcome import Outcome
+from appliance.commands.upkeep_registry import UPKEEP_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -335,4 +336,5 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "proof show": online(_proof_show),
     "proof keys": online(_proof_keys),
     **MACHINE_COMMANDS,
+    **UPKEEP_COMMANDS,
 }

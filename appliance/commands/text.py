@@ -42,9 +42,13 @@ def available() -> int | None:
     return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
-def wrapped(sentence: str) -> tuple[str, ...]:
-    """A sentence as lines of a terminal, or of 80 columns where nobody looks; names are never cut."""
-    return tuple(textwrap.wrap(sentence, available() or WIDTH, break_long_words=False, break_on_hyphens=False))
+def wrapped(sentence: str, *, indent: str = "") -> tuple[str, ...]:
+    """A sentence as lines of a terminal, or of 80 columns where nobody looks; names are never cut. `indent` stands
+    before every line but the first."""
+    width = available() or WIDTH
+    return tuple(
+        textwrap.wrap(sentence, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    )
 
 
 def printable(text: str) -> str:

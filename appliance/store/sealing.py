@@ -16,6 +16,7 @@ from appliance.errors import StateError
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
+KEY_FILE = "secret.key"
 CREDENTIAL = "synapse-secret"
 """Name of the systemd credential that may hold the key instead of the file (systemd.exec(5))."""
 
@@ -34,11 +35,10 @@ class Sealer:
         Raises:
             StateError: the key cannot be read, has the wrong length, or is readable by others.
         """
-        directory = environ.get("CREDENTIALS_DIRECTORY")
-        credential = Path(directory) / CREDENTIAL if directory else None
-        if credential is not None and credential.exists():
-            return cls(_checked(credential.read_bytes(), credential))
-        path = state_dir / "secret.key"
+        given = _credential(environ)
+        if given is not None:
+            return cls(given)
+        path = state_dir / KEY_FILE
         try:
             return cls(_read_or_create(path))
         except OSError as error:
@@ -48,6 +48,11 @@ class Sealer:
                 else "It must belong to the user that runs Synapse, with mode 0600."
             )
             raise StateError(f"The key file {path} cannot be used ({error.strerror}).", advice=advice) from error
+
+    @property
+    def key(self) -> bytes:
+        """The key itself, for a backup: it opens every secret."""
+        return self._key
 
     def derived(self, purpose: str) -> bytes:
         """A key of 32 bytes for one purpose (HKDF-SHA256, RFC 5869): always the same for this key file."""
@@ -68,11 +73,40 @@ class Sealer:
             ) from error
 
 
+def read_key(state_dir: Path, environ: Mapping[str, str]) -> bytes | None:
+    """The key as `Sealer.load` would find it, None where it would make one.
+
+    Raises:
+        StateError: it has the wrong length, or is readable by others.
+        OSError: it cannot be read.
+    """
+    given = _credential(environ)
+    return given if given is not None else _read(state_dir / KEY_FILE)
+
+
+def credential_is_given(environ: Mapping[str, str]) -> bool:
+    """Whether the key comes from systemd, so that no file holds it."""
+    directory = environ.get("CREDENTIALS_DIRECTORY")
+    return bool(directory) and (Path(directory) / CREDENTIAL).exists()
+
+
+def _credential(environ: Mapping[str, str]) -> bytes | None:
+    if not credential_is_given(environ):
+        return None
+    path = Path(environ["CREDENTIALS_DIRECTORY"]) / CREDENTIAL
+    return _checked(path.read_bytes(), path)
+
+
 def _read_or_create(path: Path) -> bytes:
+    found = _read(path)
+    return _create(path) if found is None else found
+
+
+def _read(path: Path) -> bytes | None:
     try:
         found = path.read_bytes()
     except FileNotFoundError:
-        return _create(path)
+        return None
     if path.stat().st_mode & 0o077:
         raise StateError(f"The key file {path} is readable by others.", advice=f"Run: chmod 600 {path}")
     return _checked(found, path)

@@ -13,6 +13,8 @@ import pytest
 
 from appliance.admin import wire
 from appliance.admin.api import create_app
+from appliance.admin.backups import Backups
+from appliance.admin.backups import Parts as BackupParts
 from appliance.admin.client import Client
 from appliance.admin.node_changes import Books
 from appliance.admin.peers import AdminListener
@@ -70,9 +72,13 @@ class PlayedProofs:
 @dataclass
 class PlayedMachines:
     machines: list[wire.Machine] = field(default_factory=list[wire.Machine])
+    found: list[wire.ModelContext] = field(default_factory=list[wire.ModelContext])
 
     def snapshot(self) -> Sequence[wire.Machine]:
         return self.machines
+
+    def contexts(self) -> Sequence[wire.ModelContext]:
+        return self.found
 
 
 @dataclass
@@ -204,6 +210,7 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
             policy=policy,
             prices=Prices({("rack", "qwen3"): Rate(100_000, 200_000)}, lambda: daemon.now),
             nodes=machinery.nodes,
+            backups=Backups(BackupParts(tmp_path, database, sealer, lambda: daemon.now, ids, "0.1.0")),
         )
         socket = tmp_path / "run" / "admin.sock"
         daemon = Daemon(parts, proofs, machines, activity, shield, checker, machinery, books, socket)

@@ -47,6 +47,7 @@ async def ask(http: aiohttp.ClientSession, method: str, path: str, **given: Any)
         "/policy",
         "/nodes",
         "/cluster-key",
+        "/contexts",
     ],
 )
 async def test_every_listing_answers(http: aiohttp.ClientSession, path: str):
@@ -127,6 +128,17 @@ async def test_an_answer_is_not_to_be_cached(http: aiohttp.ClientSession):
         ("GET", "/proofs?before=-1", {}, 400, "invalid_request", "before must be a whole number."),
         ("GET", "/proofs?before=9007199254740992", {}, 400, "invalid_request", "before must be a whole number."),
         ("GET", "/proofs?before=" + "9" * 5000, {}, 400, "invalid_request", "before must be a whole number."),
+        ("POST", "/backups", {"json": {"file": "a"}}, 400, "invalid_request", "passphrase is missing."),
+        (
+            "POST",
+            "/backups",
+            {"json": {"file": "a", "passphrase": "short"}},
+            400,
+            "invalid_request",
+            "The passphrase is too short.",
+        ),
+        ("GET", "/backups", {}, 405, "invalid_request", "GET does not go with /admin/v1/backups."),
+        ("POST", "/backups/kept", {"json": {}}, 400, "invalid_request", "created is missing."),
         ("GET", "/nothing", {}, 404, "not_found", "The daemon has no /admin/v1/nothing."),
         ("GET", "/keys/", {}, 404, "not_found", "The daemon has no /admin/v1/keys/."),
         ("DELETE", "/keys", {}, 405, "invalid_request", "DELETE does not go with /admin/v1/keys."),

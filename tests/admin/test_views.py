@@ -1,4 +1,5 @@
 from tests.box import Box
+from tests.upstreams.ollama import OllamaDouble
 
 
 async def test_status_shows_machines_and_calls(gateway: Box):
@@ -26,3 +27,13 @@ async def test_a_refused_call_is_listed_without_who_answered(gateway: Box):
     await gateway.chat()
     (proof,) = (await gateway.admin.proofs()).proofs
     assert (proof.provider, proof.answered_by, proof.ending) == (None, None, "refused")
+
+
+async def test_the_contexts_of_the_models_in_use_are_shown_and_not_chosen(gateway: Box, ollama: OllamaDouble):
+    (found,) = (await gateway.admin.contexts()).contexts
+    assert (found.model, found.roles, found.tokens, found.longest) == ("double", ("full", "fast", "local"), 8192, 8192)
+    await gateway.admin.set_model("full", "absent")
+    await gateway.admin.set_model("fast", "double")
+    (found,) = (await gateway.admin.contexts()).contexts
+    assert (found.model, "full" in found.roles) == ("double", False)
+    assert found.machine == ollama.url.removeprefix("http://")

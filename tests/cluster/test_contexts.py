@@ -39,3 +39,16 @@ def test_each_machine_and_each_version_of_a_model_has_its_own():
     other = replace(at_url("http://127.0.0.1:2"), loaded={"m": 16_384})
     assert contexts.of(other, MODEL) == 16_384
     assert contexts.of(replace(MACHINE, loaded={"m": 1024}), replace(MODEL, digest="new")) == 1024
+
+
+def test_to_ask_what_a_call_would_get_chooses_nothing():
+    contexts = Contexts()
+    assert contexts.expected(MACHINE, MODEL) == DEFAULT_CONTEXT
+    assert contexts.of(replace(MACHINE, loaded={"m": 4096}), MODEL) == 4096
+    assert contexts.expected(MACHINE, MODEL) == 4096
+
+
+def test_what_a_server_of_another_kind_says_is_expected_of_it():
+    server = replace(MACHINE, kind="openai-compatible")
+    assert Contexts(32_768).expected(server, MODEL) == Contexts(32_768).of(server, MODEL) == 131_072
+    assert Contexts().expected(server, replace(MODEL, context_length=None)) == 0

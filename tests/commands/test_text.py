@@ -150,3 +150,10 @@ def test_dollars(micro: int, shown: str):
 @pytest.mark.parametrize(("ms", "shown"), [(0, "0.00 s"), (250, "0.25 s"), (9_999, "10.00 s"), (12_340, "12.3 s")])
 def test_seconds(ms: int, shown: str):
     assert text.seconds(ms) == shown
+
+
+def test_lines_but_the_first_can_be_set_in():
+    lines = text.wrapped("a " * 100, indent="   ")
+    assert len(lines) > 2
+    assert not lines[0].startswith(" ")
+    assert all(line.startswith("   a") for line in lines[1:])

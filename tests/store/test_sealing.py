@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import StateError
-from appliance.store.sealing import CREDENTIAL, Sealer
+from appliance.store.sealing import CREDENTIAL, Sealer, credential_is_given, read_key
 
 
 def test_what_is_sealed_opens_with_the_same_file_after_a_restart(tmp_path: Path):
@@ -78,3 +78,25 @@ def test_a_systemd_credential_goes_before_the_file(tmp_path: Path):
     assert not (tmp_path / "secret.key").exists()
     with pytest.raises(StateError):
         Sealer.load(tmp_path, {}).open("name", sealed)
+
+
+class TestReading:
+    """Without making a key where there is none."""
+
+    def test_the_key_of_the_file(self, tmp_path: Path):
+        assert read_key(tmp_path, {}) is None
+        assert list(tmp_path.iterdir()) == []
+        made = Sealer.load(tmp_path, {})
+        assert read_key(tmp_path, {}) == made.key
+        (tmp_path / "secret.key").chmod(0o644)
+        with pytest.raises(StateError, match="readable by others"):
+            read_key(tmp_path, {})
+
+    def test_the_credential_goes_first(self, tmp_path: Path):
+        Sealer.load(tmp_path, {})
+        given = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+        assert not credential_is_given(given)
+        (tmp_path / CREDENTIAL).write_bytes(b"c" * 32)
+        assert credential_is_given(given)
+        assert read_key(tmp_path, given) == b"c" * 32
+        assert not credential_is_given({"CREDENTIALS_DIRECTORY": ""})
