@@ -84,7 +84,7 @@ def _decisions(nodes: Any) -> None:
     add.add_argument("--key", "--api-key", action=Refused, message=_NO_KEY)
     admit = command(nodes, "node admit", "Let a candidate in, after its words were compared.")
     admit.add_argument(
-        "--words", metavar="WORDS", help="the last two words that it shows, in quotation marks (asked at a terminal)"
+        "--words", metavar="WORDS", help="all eight words that it shows, in quotation marks (at a terminal it is asked)"
     )
     reject = command(nodes, "node reject", "Do not show a candidate again.")
     drain = command(nodes, "node drain", "Give a machine no more calls; those that run may end.")

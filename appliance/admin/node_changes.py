@@ -74,13 +74,16 @@ def drain(conn: sqlite3.Connection, change: Change, node_id: str, *, on: bool) -
 
 
 def remove(conn: sqlite3.Connection, change: Change, books: Books, node_id: str) -> NodeRow | None:
-    """Put a machine out: one that is pinned is revoked, and its pin forgotten. What was rejected is forgotten whole.
+    """Put a machine out: one that is pinned is revoked, and its pin forgotten, and stays so. What was rejected is
+    forgotten whole.
 
     Returns what is still known of it. Raises `AdminError` where nothing was decided about it.
     """
     known = nodes.get(conn, node_id)
     if known is None:
         raise AdminError("It is none of the machines that were decided about.", advice="synapse node list shows them.")
+    if known.state == "revoked":
+        return known  # what is known of it keeps cluster keys from letting it in
     if known.trust == "pinned" and known.in_use:
         after = replace(known, state="revoked", certificate=None, changed_ms=to_ms(change.at))
         nodes.put(conn, after)

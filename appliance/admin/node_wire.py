@@ -64,7 +64,8 @@ class NewNode:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A candidate to be let in. `words`: the last two of its own, which it shows; None for one without a key."""
+    """A candidate to be let in. `words`: all eight that it shows, or the last two where a person has compared the
+    others with what is shown here; None for one without a key."""
 
     node: str
     words: str | None = None

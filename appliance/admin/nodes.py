@@ -30,7 +30,7 @@ from appliance.cluster.join_errors import Failure, JoinError
 from appliance.cluster.machine import Machine
 from appliance.cluster.members import Members
 from appliance.cluster.newcomers import Newcomers
-from appliance.cluster.words import last_two_match
+from appliance.cluster.words import last_two_match, matches
 from appliance.errors import AdminError
 from appliance.ids import Clock, Ids
 from appliance.store import cluster_secrets, nodes
@@ -126,10 +126,11 @@ class Nodes:
         shown = self._find(admission.node)
         if shown.state in ("admitted", "active", "unhealthy", "draining"):
             raise AdminError(f"{node_view.called(shown)} is in use already.", advice="synapse node list shows it.")
-        if shown.words and not last_two_match(shown.id, admission.words or ""):
+        typed = admission.words or ""
+        if shown.words and not (matches(shown.id, typed) or last_two_match(shown.id, typed)):
             raise InvalidInput(
-                "These are not the last two words of its key." if admission.words else "Its words are needed.",
-                advice="Read them off that machine: `synapse node serve` shows eight, the last two are asked for.",
+                "These are not the words of its key." if typed else "Its words are needed.",
+                advice="Read them off that machine: `synapse node serve` shows eight.",
             )
         row = await self._parts.newcomers.ask(shown.id)
         if row is None:
@@ -159,8 +160,8 @@ class Nodes:
         return self._node(shown.id)
 
     async def remove(self, who: str, node: str) -> Node:
-        """Put a machine out, at once: its connections are closed. Of one that was put out before, or rejected, nothing
-        is known any more. Returns it as it was."""
+        """Put a machine out, at once: its connections are closed. One that was put out before stays so; of one that was
+        rejected nothing is known any more. Returns it as it was."""
         shown = self._find(node)
         self._check_ours(shown)
         if shown.state in ("candidate", "changed"):

@@ -4,6 +4,7 @@ Knows machines, contexts and what a model can do; which model it is was decided 
 answer is decided after.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -31,10 +32,20 @@ from appliance.dialects.upstream import Outgoing
 from appliance.errors import ContextLengthExceeded, LocalLaneUnavailable, Overloaded, UpstreamFailed
 from appliance.lanes.attempt import AttemptFailed
 
+OTHERS_SECONDS = 1.0
+"""How often it is looked whether another machine can take a call from one that answers nobody."""
+
+SLOW_SECONDS = 1.0
+"""A try that ended without a first token after so long says how slow its machine is, as far as that is known."""
+
 
 class Machines(Protocol):
     def snapshot(self) -> tuple[Machine, ...]: ...
     def report_failure(self, machine_id: str, why: str) -> None: ...
+
+    async def lost(self, machine_id: str) -> None:
+        """Return once this machine has not answered for a while."""
+        ...
 
 
 class Ask(Protocol):
@@ -181,16 +192,47 @@ class LocalRun:
         sent = self._parts.monotonic()
         begun = False
         held: list[Event] = []
-        async with aclosing(self._parts.ask(machine, prepared, elapsed=sent - course.started)) as events:
-            async for event in self._checked(events, attempt):
-                if not begun:
-                    begun = True
-                    self._parts.scheduler.began(machine, self._model, self._parts.monotonic() - sent)
-                if attempt.hold:
-                    held.append(event)
-                else:
-                    yield event
+        try:
+            async with aclosing(self._parts.ask(machine, prepared, elapsed=sent - course.started)) as events:
+                async for event in self._checked(self._unless_lost(events, attempt), attempt):
+                    if not begun:
+                        begun = True
+                        self._parts.scheduler.began(machine, self._model, self._parts.monotonic() - sent)
+                    if attempt.hold:
+                        held.append(event)
+                    else:
+                        yield event
+        finally:
+            waited = self._parts.monotonic() - sent
+            if not begun and waited >= SLOW_SECONDS:
+                self._parts.scheduler.began(machine, self._model, waited)
         for event in held:
+            yield event
+
+    async def _unless_lost(
+        self, events: AsyncGenerator[Event, None], attempt: "_Attempt"
+    ) -> AsyncGenerator[Event, None]:
+        """The events; before the first, whoever waits for a machine that answers nobody goes to another, if one can."""
+        first = asyncio.ensure_future(_next(events))
+        lost = asyncio.ensure_future(self._parts.machines.lost(attempt.machine.id))
+        try:
+            await asyncio.wait({first, lost}, return_when=asyncio.FIRST_COMPLETED)
+            while not first.done():
+                if self._others(attempt.tried):
+                    silent = UpstreamFailed("The machine does not answer any more.", advice="Try again.")
+                    raise AttemptFailed(silent, elsewhere=True)
+                await asyncio.wait({first}, timeout=OTHERS_SECONDS)
+            event = first.result()
+        finally:
+            lost.cancel()
+            first.cancel()
+            await asyncio.wait({first, lost})
+            if not first.cancelled():
+                first.exception()  # looked at, though nobody wants it any more
+        if event is None:
+            return
+        yield event
+        async for event in events:
             yield event
 
     async def _checked(self, events: AsyncGenerator[Event, None], attempt: "_Attempt") -> AsyncGenerator[Event, None]:
@@ -225,6 +267,11 @@ class LocalRun:
         if wanted is not None and finish.reason == "stop" and not called:
             await check_text(text, wanted, self._chat.sampling, finish.usage)
         return finish
+
+
+async def _next(events: AsyncGenerator[Event, None]) -> Event | None:
+    """None at the end."""
+    return await anext(events, None)
 
 
 @dataclass(frozen=True, slots=True)

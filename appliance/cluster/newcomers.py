@@ -131,7 +131,11 @@ class Newcomers:
 
     def all(self) -> tuple[Newcomer, ...]:
         """Those that may be decided about, the longest heard first."""
-        return tuple(self._newcomer(one) for one in self._candidates.all() if not self._decided(one.sightings[0]))
+        heard = self._candidates.all()
+        known = {one.key for one in heard}
+        # Typing an address is always possible, however many others are heard.
+        typed = [Candidate(key, (sighting,), proven=True) for key, sighting in self._typed.items() if key not in known]
+        return tuple(self._newcomer(one) for one in (*heard, *typed) if not self._decided(one.sightings[0]))
 
     async def look_at(self, address: str, join_port: int, data_port: int) -> str:
         """Ask the node at a typed address who it is, which makes it a candidate; its id. Raises JoinError."""
@@ -142,6 +146,8 @@ class Newcomers:
         self._typed[node_id] = sighting
         self._look()
         self._candidates.prove(node_id)
+        if all(one.key != node_id for one in self._candidates.all()) and not self._decided(sighting):
+            self._tasks.spawn("candidate", self._meet(Candidate(node_id, (sighting,), proven=True)))
         return node_id
 
     async def ask(self, machine_id: str) -> NodeRow | None:
@@ -187,7 +193,7 @@ class Newcomers:
             self._members.heard_at(node_id, nodes.get(node_id, ()))
         self._heard.keep(used)
         self._candidates.hear(unknown)
-        for gone in self._why.keys() - {one.key for one in self._candidates.all()}:
+        for gone in self._why.keys() - self._typed.keys() - {one.key for one in self._candidates.all()}:
             del self._why[gone]
             self._changed.discard(gone)
             self._refused.pop(gone, None)

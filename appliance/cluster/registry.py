@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -15,6 +16,9 @@ PROBE_INTERVAL_SECONDS = 5.0
 
 AGAIN_SECONDS = 0.25
 """After a call found a machine failing it is asked at once, but not more often than this."""
+
+LOST_PROBES = 2
+"""In a row without an answer, after which what waits for this machine may go elsewhere: one can be late by itself."""
 
 Listener = Callable[[Machine | None, Machine | None], None]
 """Told of a machine before and after a change; None where it was, or is, none of ours."""
@@ -30,6 +34,8 @@ class Registry:
         self._wake: dict[str, asyncio.Event] = {}
         self._loops: dict[str, asyncio.Task[None]] = {}
         self._failed: set[str] = set()
+        self._missed: Counter[str] = Counter()
+        self._lost: dict[str, asyncio.Event] = {}
         self._listeners: list[Listener] = []
         self._tasks = Tasks()
 
@@ -77,6 +83,9 @@ class Registry:
         if (loop := self._loops.pop(machine_id, None)) is not None:
             loop.cancel()
         self._wake.pop(machine_id, None)
+        self._missed.pop(machine_id, None)
+        if (lost := self._lost.pop(machine_id, None)) is not None:
+            lost.set()
         if before is not None:
             self._tell(before, None)
 
@@ -87,6 +96,11 @@ class Registry:
             self._failed.add(machine_id)
             self._set(replace(machine, suspect=True, why=why))
             self.probe_soon(machine_id)
+
+    async def lost(self, machine_id: str) -> None:
+        """Return once this machine has not answered for a while, or is none of ours any more."""
+        if machine_id in self._machines:
+            await self._lost.setdefault(machine_id, asyncio.Event()).wait()
 
     def probe_soon(self, machine_id: str) -> None:
         """Do not wait for the next turn."""
@@ -119,6 +133,8 @@ class Registry:
             _log.error("the probe of machine %s failed: %s", machine.name, type(error).__name__)
             found = machine.failed("what it answers cannot be read")
         now = self._machines.get(machine_id)
+        if now is not None:
+            self._count(found)
         if now is None or machine_id in self._failed:  # a call has found out more since then
             return
         if (now.url, now.kind) != (machine.url, machine.kind):  # it was put elsewhere, and is asked there next
@@ -127,6 +143,16 @@ class Registry:
         slots = now.slots if now.slots_set else found.slots
         decided = replace(found, name=now.name, slots=slots, slots_set=now.slots_set, draining=now.draining)
         self._set(replace(decided, suspect=False))
+
+    def _count(self, found: Machine) -> None:
+        """Of probes in a row that had no answer."""
+        self._missed[found.id] = 0 if found.healthy else self._missed[found.id] + 1
+        if found.healthy:
+            lost = self._lost.get(found.id)
+            if lost is not None and lost.is_set():
+                del self._lost[found.id]
+        elif self._missed[found.id] >= LOST_PROBES:
+            self._lost.setdefault(found.id, asyncio.Event()).set()
 
     def _set(self, machine: Machine) -> None:
         before = self._machines.get(machine.id)

@@ -1,6 +1,7 @@
 """An id as eight words that people can read to each other, from the English list of BIP-39.
 
-Eight words of 11 bits carry 88 bits of the id: too many to find a key whose words are another's.
+Eight words of 11 bits carry 88 bits of the id: too many to find a key whose words are another's. Two of them are not:
+whoever asks for the last two alone shows the others to be compared.
 """
 
 import re

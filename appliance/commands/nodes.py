@@ -13,6 +13,7 @@ from appliance.commands.prompts import interruptible
 CANDIDATES = ("candidate", "changed")
 HIDDEN = ("rejected", "revoked")
 MAX_CA_BYTES = 64 * 1024
+WORDS = 8
 
 
 async def show_all(client: Client, *, everything: bool) -> Outcome:
@@ -28,6 +29,8 @@ async def show_all(client: Client, *, everything: bool) -> Outcome:
         lines.append(f"{waiting} for a machine.")
     notes = [] if found.discovery is None else [f"No machines are discovered: {found.discovery}."]
     candidates = [node for node in shown if node.state in CANDIDATES]
+    for node in candidates:
+        lines += [f"{_called(node)}: {line[0].lower()}{line[1:]}" for line in _words(node)]
     if candidates:
         notes.append(_how_to_admit(candidates[0]))
     return Outcome(encode(found), tuple(lines), notes=tuple(notes))
@@ -50,7 +53,14 @@ async def add(client: Client, new: wire.NewNode) -> Outcome:
 
 
 async def admit(client: Client, node: str, words: str | None) -> Outcome:
-    """Asks at a terminal for the words of a machine that has a key."""
+    """`words`: all eight; at a terminal the machine's are shown but for the last two, which are asked for.
+
+    Raises InvalidInput: fewer, of which somebody could find a key that has them too.
+    """
+    if words is not None and len(words.replace("-", " ").split()) != WORDS:
+        raise InvalidInput(
+            f"A machine has {WORDS} words.", advice="Give all that it shows, in quotation marks: fewer can be forged."
+        )
     if words is None and sys.stdin is not None and sys.stdin.isatty():
         words = await _ask_for_words(client, node)
     made = await client.admit_node(wire.Admission(node, words))
@@ -77,7 +87,10 @@ async def resume(client: Client, node: str) -> Outcome:
 
 async def remove(client: Client, node: str) -> Outcome:
     gone = await client.remove_node(node)
-    if gone.state in HIDDEN:
+    if gone.state == "revoked":
+        said = f"Machine {_called(gone)} was put out before. No cluster key lets it in again, only you can."
+        return Outcome(encode(gone), (said,))
+    if gone.state == "rejected":
         return Outcome(encode(gone), (f"Of {_called(gone)} nothing is known any more.",))
     if gone.trust != "pinned":
         return Outcome(encode(gone), (f"Machine {_called(gone)} is put out, and gets no more calls.",))
@@ -140,7 +153,8 @@ def _how_to_admit(node: wire.Node) -> str:
     if not node.words:
         return f"To take in {node.url}, which is known by its address only: synapse node admit {node.id[:16]}"
     return (
-        f'To let it in, read its last two words on that machine: synapse node admit {node.id[:16]} --words "WORD WORD"'
+        "To let it in, read its eight words on that machine, and compare them all: synapse node admit"
+        f' {node.id[:16]} --words "WORD WORD …"'
     )
 
 

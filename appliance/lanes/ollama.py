@@ -39,7 +39,7 @@ _WORDS = {
     ),
     "idle": (
         "In the middle of its answer the machine fell silent for",
-        "Try again; `synapse status` says how the machines are.",
+        "Try again; `synapse node list` says how the machines are.",
     ),
     "total": ("The whole call took longer than", "Ask for less, or raise [timeouts] total."),
 }
@@ -137,14 +137,15 @@ def _parse(lines: Lines, reader: Reader, chunk: bytes) -> Iterator[Event]:
 def _unreachable(why: str) -> AttemptFailed:
     error = LocalLaneUnavailable(
         f"A machine that runs models cannot be reached: {why}.",
-        advice="Check that Ollama or the embedded engine is running; `synapse status` lists the machines.",
+        advice="Check that Ollama or the embedded engine is running; `synapse node list` lists the machines.",
     )
     return AttemptFailed(error, elsewhere=True, reached=False, severed=True)
 
 
 def _died(how: str, *, severed: bool = False) -> AttemptFailed:
     error = UpstreamFailed(
-        f"The machine failed while it answered: {how}.", advice="Try again; `synapse status` says how the machines are."
+        f"The machine failed while it answered: {how}.",
+        advice="Try again; `synapse node list` says how the machines are.",
     )
     return AttemptFailed(error, elsewhere=True, severed=severed)
 

@@ -151,7 +151,7 @@ class TestList:
             f"To take in {ATTIC}, which is known by its address only: synapse node admit {ATTIC_ID[:16]}",
         )
         keyed = await nodes.show_all(told(replace(NODE, state="changed")), everything=False)
-        assert f'synapse node admit {ID[:16]} --words "WORD WORD"' in keyed.notes[0]
+        assert f'synapse node admit {ID[:16]} --words "WORD WORD …"' in keyed.notes[0]
 
 
 class TestAdd:
@@ -172,12 +172,12 @@ class TestAdd:
                 f"{node.id[:16]} is a candidate now.",
                 f"Its words: {' '.join(words(node.id))}",
             )
-            assert f'synapse node admit {node.id[:16]} --words "WORD WORD"' in outcome.notes[0]
+            assert f'synapse node admit {node.id[:16]} --words "WORD WORD …"' in outcome.notes[0]
             await nodes.reject(client, node.id)
             outcome = await nodes.add(client, NewNode(node.url))
             assert outcome.lines[0] == f"{node.id[:16]} was rejected before, and stays so."
             assert f"synapse node admit {node.id[:16]}" in outcome.notes[0]
-            await nodes.admit(client, node.id, node.last_words)
+            await nodes.admit(client, node.id, " ".join(words(node.id)))
             outcome = await nodes.add(client, NewNode(node.url))
             assert outcome.lines == ("Machine desk is in use already.",)
             await nodes.remove(client, "desk")

@@ -105,7 +105,7 @@ def test_who_is_told_of_another_gateway_or_of_none_stays_a_candidate(office: Off
     a.serve()
     found = gateway.wait_for("candidate")
     wait_until(lambda: "told of no gateway" in gateway.why(found.id))
-    refused = gateway.command("node", "admit", found.id, "--words", " ".join(a.words[-2:]))
+    refused = gateway.command("node", "admit", found.id, "--words", " ".join(a.words))
     assert refused.returncode == 1
     assert "--gateway-words" in refused.stderr
     a.stop()
@@ -131,8 +131,8 @@ def test_three_machines_join_by_key_and_by_words_and_answer(office: Office):
     words = " ".join(gateway.json("cluster", "words")["gateway_words"])
     office.c.serve("--gateway-words", words, name="twin")
     candidate = gateway.wait_for("candidate")
-    assert gateway.command("node", "admit", candidate.id, "--words", "zoo zoo").returncode == 2
-    gateway.json("node", "admit", candidate.id, "--words", " ".join(office.c.words[-2:]))
+    assert gateway.command("node", "admit", candidate.id, "--words", "zoo " * 8).returncode == 2
+    gateway.json("node", "admit", candidate.id, "--words", " ".join(office.c.words))
     gateway.wait_for("active", node_id=candidate.id)
     assert sorted(one.name for one in gateway.nodes().values()) == ["a", "twin", "twin"]
     for node_id, node in gateway.nodes().items():
@@ -252,7 +252,7 @@ def test_a_known_name_with_a_new_key_is_changed_and_waits_for_a_decision(office:
     assert "another key" in (changed.why or "")
     assert gateway.answered_by()["name"] == "twin"
     gateway.json("node", "remove", old.id)
-    gateway.json("node", "admit", changed.id, "--words", " ".join(office.a.words[-2:]))
+    gateway.json("node", "admit", changed.id, "--words", " ".join(office.a.words))
     gateway.wait_for("active", node_id=changed.id)
     assert gateway.answers(changed.id)["id"] == changed.id
 

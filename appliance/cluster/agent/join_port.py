@@ -23,6 +23,9 @@ from appliance.tasks import Tasks
 
 ATTEMPTS = 10
 PER_SECONDS = 60.0
+GREETING_SECONDS = 3.0
+"""For a handshake and the first message: who says nothing keeps the port from others no longer."""
+
 _CLOSING_SECONDS = 1.0
 _BACKLOG = 16
 
@@ -97,17 +100,32 @@ class JoinPort:
         await self._tasks.cancel()
 
     async def _accept_forever(self, bound: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+        """Not by the loop's `sock_accept`: cancelled in the right moment, that loses a connection, which stays open."""
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(bound, ready.set)
+        try:
+            while True:
+                await ready.wait()
+                ready.clear()
+                try:
+                    self._take(bound)
+                except OSError as error:  # too many open files, for one: the next may get through
+                    _log.warning("the join port accepted no connection (%s)", error.strerror)
+                    await asyncio.sleep(1.0)
+        finally:
+            loop.remove_reader(bound)
+
+    def _take(self, bound: socket.socket) -> None:
+        """Every connection that waits. Raises OSError."""
         while True:
             try:
-                accepted, _ = await loop.sock_accept(bound)
-            except OSError as error:  # too many open files, for one: the next may get through
-                _log.warning("the join port accepted no connection (%s)", error.strerror)
-                await asyncio.sleep(1.0)
-                continue
+                accepted, _ = bound.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             if self._busy:
                 accepted.close()
                 continue
+            accepted.setblocking(False)
             self._busy = True
             attempt = self._tasks.spawn("join", self._serve(accepted))
             # Here, since a task that is cancelled before its first step runs none of its own code.
@@ -117,8 +135,10 @@ class JoinPort:
         writer: asyncio.StreamWriter | None = None
         try:
             async with asyncio.timeout(self._deadline):
-                reader, writer = await self._secured(accepted)
-                await self._talk(reader, writer)
+                async with asyncio.timeout(GREETING_SECONDS):
+                    reader, writer = await self._secured(accepted)
+                    first = await self._first(reader)
+                await self._talk(first, reader, writer)
         except TimeoutError:
             _log.info("a join was not finished in time")
         except OSError as error:
@@ -142,11 +162,17 @@ class JoinPort:
         )
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _first(self, reader: asyncio.StreamReader) -> bytes:
+        """What is said first, empty for nothing: a handshake alone is no attempt."""
         try:
-            first = await messages.read_line(reader)
-            if not self._attempts.take():
-                raise JoinError(Failure.TOO_MANY)
+            return await messages.read_line(reader)
+        except JoinError as error:
+            return b"\n" if error.failure is Failure.BAD_MESSAGE else b""
+
+    async def _talk(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not first:
+            return
+        try:
             await self._join(first, reader, writer)
         except JoinError as error:
             if error.failure in ANSWERED:
@@ -164,6 +190,9 @@ class JoinPort:
             raise JoinError(Failure.BAD_MESSAGE) from None
         told = self._owner.told()
         ways = ways_for(gateway_id, told)
+        # Only who is taken for the gateway uses up attempts: strangers must not use up the gateway's.
+        if not self._attempts.take():
+            raise JoinError(Failure.TOO_MANY)
         nonce = self._random(messages.NONCE_BYTES)
         writer.write(messages.Challenge(nonce, ways).line())
         await writer.drain()

@@ -74,6 +74,8 @@ def run(options: NodeOptions, environ: Mapping[str, str] = os.environ) -> int:
         words=None if options.gateway_words is None else words.parse(options.gateway_words),
     )
     check_ollama(options.ollama)
+    if options.port == options.join_port and options.port:
+        raise ConfigError(f"Calls and joins cannot both have port {options.port}.", advice="Give another --join-port.")
     if options.name and not is_name(options.name):
         raise ConfigError(
             "This cannot be the name of a machine.", advice=f"Give 1 to {MAX_NAME} printable characters with --name."
@@ -244,7 +246,8 @@ def _bound(host: str, port: int, option: str) -> Generator[socket.socket]:
             reason = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such address"
             raise ConfigError(
                 f"Port {port} on {host} cannot be used ({reason}).",
-                advice=f"Stop what listens there, or choose another with {option}.",
+                advice=f"Stop what listens there, or choose another with {option}; --host has to be an address of this"
+                " machine.",
             ) from error
         sock.setblocking(False)
         yield sock

@@ -11,6 +11,7 @@ from appliance.cluster.cluster_key import ClusterKey
 from appliance.cluster.identity import Identity
 from appliance.cluster.join import Transcript, claim
 from appliance.cluster.join_errors import Failure
+from appliance.cluster.words import words
 from appliance.errors import StateError
 from tests.cluster.joining import SECRET, Clock, Owner, Running, calling, claim_line, join_port
 from tests.waiting import until
@@ -137,14 +138,19 @@ class TestHowOften:
             await joined(node)
 
     async def test_ten_attempts_a_minute(self):
-        async with join_port(Owner(), identity=NODE) as node:
+        async with join_port(Owner(words=words(GATEWAY.id)), identity=NODE) as node:
             for _ in range(10):
-                assert await first_answer(node) == messages.refusal(Failure.NOT_TOLD)
-            assert await first_answer(node) == messages.refusal(Failure.TOO_MANY)
+                assert b"nonce" in await taken_in_turn(node)
+            assert await taken_in_turn(node) == messages.refusal(Failure.TOO_MANY)
             node.clock.now = 59.9
-            assert await first_answer(node) == messages.refusal(Failure.TOO_MANY)
+            assert await taken_in_turn(node) == messages.refusal(Failure.TOO_MANY)
             node.clock.now = 60.0
-            assert await first_answer(node) == messages.refusal(Failure.NOT_TOLD)
+            assert b"nonce" in await taken_in_turn(node)
+
+    async def test_strangers_use_up_nobodys_attempts(self):
+        async with join_port(Owner(), identity=NODE) as node:
+            for _ in range(12):
+                assert await first_answer(node) == messages.refusal(Failure.NOT_TOLD)
 
     def test_the_minute_slides(self):
         clock = Clock()
@@ -203,6 +209,14 @@ async def replayed(node: Running, lines: tuple[bytes, bytes]) -> bytes:
 async def first_answer(node: Running) -> bytes:
     async with calling_when_free(node) as peer:
         return await peer.ask(HELLO)
+
+
+async def taken_in_turn(node: Running) -> bytes:
+    """The first answer, once the connection before it is done with: one is taken at a time."""
+    async with asyncio.timeout(10):
+        while not (said := await first_answer(node)):
+            pass
+        return said
 
 
 async def ended(reader: asyncio.StreamReader) -> None:
