@@ -275,7 +275,7 @@ class Exchange:
         if choice.model is None:
             nobody = LocalLaneUnavailable(
                 "No machine of this installation has a model that can answer.",
-                advice="Run `ollama pull` on one, or start the embedded engine; `synapse status` lists the machines.",
+                advice="Run `ollama pull` on one, or start the embedded engine; see `synapse node list`.",
             )
             raise AttemptFailed(nobody, elsewhere=True, reached=False)
         decision = self._course.decision

@@ -21,7 +21,7 @@ from appliance.cluster.cluster_key import ClusterKey, parse
 from appliance.cluster.identity import Identity, server_context
 from appliance.cluster.join_errors import Failure, JoinError
 from appliance.cluster.join_gateway import Joined, peek
-from appliance.cluster.sightings import Sighting
+from appliance.cluster.sightings import MAX_CANDIDATES, Sighting
 from appliance.cluster.words import words
 from appliance.errors import SynapseError
 from appliance.store import audit
@@ -481,6 +481,25 @@ class TestTyped:
             await hear(daemon)  # it is not heard, and stays
             admitted = await daemon.cluster.nodes.admit("zoe", Admission(at.id, at.last_words))
         assert admitted.url == at.url  # the port that it says itself, and not the usual one
+
+    async def test_there_is_room_for_it_beside_as_many_as_are_remembered(
+        self, daemon: Daemon, tmp_path: Path, ollama: OllamaDouble
+    ):
+        """Somebody who fills the table with keys of their own keeps nobody from being typed (cluster.md)."""
+        ids = [Identity.create().id for _ in range(MAX_CANDIDATES)]
+        others = [
+            Sighting("node", f"syn-{one[:16]}", one, ("10.9.9.9",), 11435, 1, claimed=False, interface="eth0")
+            for one in ids
+        ]
+        await hear(daemon, *others)
+        for one in ids:
+            daemon.cluster.newcomers._candidates.prove(one)
+        async with node(tmp_path, ollama.url, Trusted(words=words(daemon.cluster.identity.id))) as at:
+            added = await daemon.cluster.nodes.add("zoe", NewNode(f"synapse://{HOST}:{at.join_port}"))
+            assert (added.id, added.state) == (at.id, "candidate")
+            assert len(shown(daemon)) == MAX_CANDIDATES + 1
+            admitted = await daemon.cluster.nodes.admit("zoe", Admission(at.id, " ".join(words(at.id))))
+        assert admitted.id == at.id
 
     async def test_where_no_node_is(self, daemon: Daemon):
         with pytest.raises(JoinError) as refused:
