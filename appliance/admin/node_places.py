@@ -15,7 +15,7 @@ from appliance.admin.changes import NAME_CHARACTERS, clean_name
 from appliance.admin.node_wire import NewNode
 from appliance.admin.provider_changes import KEY
 from appliance.admin.wire import InvalidInput
-from appliance.cluster.addresses import Inside, at_url, host_of, literal, outside, port_of
+from appliance.cluster.addresses import Inside, at_url, host_of, is_loopback, literal, outside, port_of
 from appliance.cluster.places import MAX_PLACES
 from appliance.errors import ConfigError
 from appliance.store import nodes
@@ -117,9 +117,7 @@ def same(one: str, other: str) -> bool:
 
 def _place(url: str) -> tuple[object, ...]:
     host = host_of(url)
-    address = literal(host)
-    loopback = host == "localhost" or (address is not None and address.is_loopback)
-    return ("loopback" if loopback else address or host, port_of(url), urlsplit(url).path.rstrip("/"))
+    return ("loopback" if is_loopback(host) else literal(host) or host, port_of(url), urlsplit(url).path.rstrip("/"))
 
 
 async def _local_addresses(url: str, host: str, inside: Inside) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:

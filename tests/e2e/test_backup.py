@@ -139,7 +139,9 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new(made: Installa
             conn.execute("INSERT OR REPLACE INTO live_settings (name, value) VALUES ('later', '1')")
             conn.commit()
         killed = subprocess.Popen(command, env=made.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 30
         while killed.poll() is None and not any(made.state_dir.glob(place)):
+            assert time.monotonic() < until, place
             time.sleep(0.0005)
         killed.kill()
         killed.wait(10)

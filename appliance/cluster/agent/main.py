@@ -4,7 +4,6 @@ It checks what it was given, binds its ports, says what it is and what to do nex
 """
 
 import asyncio
-import ipaddress
 import logging
 import os
 import platform
@@ -23,6 +22,7 @@ import uvloop
 
 from appliance import logs, watchdog
 from appliance.cluster import cluster_key, words
+from appliance.cluster.addresses import is_loopback
 from appliance.cluster.agent.node import Announce, Announcement, Sockets, Trusted, port_of, running, told
 from appliance.cluster.agent.state import NodeState, forget_gateway, opened
 from appliance.cluster.identity import instance_of
@@ -141,18 +141,11 @@ def check_ollama(url: str) -> None:
     plain = parts.path in ("", "/") and not (parts.query or parts.fragment or parts.username)
     if parts.scheme != "http" or not host or not plain:
         raise ConfigError(f"{url!r} is not the address of an Ollama.", advice="Write it like http://127.0.0.1:11434.")
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise ConfigError(
             f"{url!r} is not on this machine.",
             advice="Run the agent beside Ollama: what it forwards must not cross the network in the clear.",
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _host_name() -> str:
