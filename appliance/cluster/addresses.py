@@ -49,11 +49,12 @@ PRIVATE = Inside()
 
 
 def literal(host: str) -> Address | None:
-    """The address that a host of a URL is written as; None for a name."""
+    """The address that a host of a URL is written as, without its zone; None for a name."""
     try:
-        return ipaddress.ip_address(host.partition("%")[0])
+        ipaddress.ip_address(host)  # with what follows a `%`: a zone belongs to IPv6, and after IPv4 it is a name
     except ValueError:
         return None
+    return ipaddress.ip_address(host.partition("%")[0])
 
 
 def is_loopback(host: str) -> bool:

@@ -14,6 +14,7 @@ from appliance.errors import ConfigError
         ("http://[::1]:11434", "loopback", "::1:11434"),
         ("http://192.168.1.20:11434", "open", "192.168.1.20:11434"),
         ("https://ollama.office.lan", "open", "ollama.office.lan"),
+        ("http://127.0.0.1%.example.com", "open", "127.0.0.1%.example.com"),  # a name, whatever it begins with
     ],
 )
 def test_a_machine_by_its_address(url: str, trust: str, name: str):

@@ -93,6 +93,7 @@ class TestOptions:
             "http://10.0.0.1:11434",
             "http://ollama.example:11434",
             "http://localhost.example:11434",
+            "http://127.0.0.1%.example.com:11434",
             "http://127.0.0.1@10.0.0.1:11434",
             "http://user:pass@127.0.0.1:1",
             "http://127.0.0.1:1/api",
