@@ -120,6 +120,10 @@ async def stranger(host: str, port: int, tls: ssl.SSLContext | None) -> AsyncIte
     try:
         yield seen
     finally:
+        # Whoever was just accepted is let through first: a server that is closed meanwhile drops it unclosed.
+        asyncio.get_running_loop().remove_reader(server.sockets[0].fileno())
+        for _ in range(5):
+            await asyncio.sleep(0)
         server.close()
         for writer in tuple(open_ones):
             writer.transport.abort()
