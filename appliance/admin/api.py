@@ -5,9 +5,8 @@ whoever may open the socket is an administrator (operations.md, "Admin API and c
 `Origin` are refused, since no page of a browser has any business here.
 """
 
-from typing import Any, TypeVar, cast
+from typing import cast
 
-import orjson
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -19,23 +18,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, wire
 from appliance.admin.backup_response import BackupResponse
-from appliance.admin.peers import PEER, Peer
+from appliance.admin.http import answer, body_as, number, raw_answer, refusal, who_asks
 from appliance.admin.service import PAGE, Service
 from appliance.errors import AdminError, SynapseError
 
-T = TypeVar("T")
-
-MAX_BODY_BYTES = 64 * 1024
-"""No request of this API comes near it …"""
-
 MAX_CA_BODY_BYTES = 256 * 1024
-"""… but the one that brings a file of certificates …"""
+"""Of the request that brings a file of certificates …"""
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
-"""… and the one that brings a text for the shield to look at."""
-
-MAX_INDEX = 2**53 - 1
-"""The largest log index that JSON carries exactly."""
+"""… and of the one that brings a text for the shield to look at."""
 
 _STATUS = {
     wire.InvalidInput.code: 400,
@@ -46,10 +37,6 @@ _STATUS = {
     "state_error": 503,
     "request_too_large": 413,
 }
-
-
-class _BodyTooLarge(AdminError):
-    code = "request_too_large"
 
 
 def create_app(service: Service) -> Starlette:
@@ -115,162 +102,162 @@ class _Api:
         self._service = service
 
     async def status(self, _: Request) -> Response:
-        return _json(await self._service.status())
+        return answer(await self._service.status())
 
     async def keys(self, _: Request) -> Response:
-        return _json(await self._service.keys())
+        return answer(await self._service.keys())
 
     async def create_key(self, request: Request) -> Response:
-        new = await _body(wire.NewKey, request)
-        return _json(await self._service.create_key(_who(request), new), status=201)
+        new = await body_as(wire.NewKey, request)
+        return answer(await self._service.create_key(who_asks(request), new), status=201)
 
     async def revoke_key(self, request: Request) -> Response:
-        named = await _body(wire.KeyRef, request)
-        return _json(await self._service.revoke_key(_who(request), named.key))
+        named = await body_as(wire.KeyRef, request)
+        return answer(await self._service.revoke_key(who_asks(request), named.key))
 
     async def workspaces(self, _: Request) -> Response:
-        return _json(await self._service.workspaces())
+        return answer(await self._service.workspaces())
 
     async def create_workspace(self, request: Request) -> Response:
-        new = await _body(wire.NewName, request)
-        return _json(await self._service.create_workspace(_who(request), new), status=201)
+        new = await body_as(wire.NewName, request)
+        return answer(await self._service.create_workspace(who_asks(request), new), status=201)
 
     async def set_allowance(self, request: Request) -> Response:
-        new = await _body(wire.NewAllowance, request)
-        return _json(await self._service.set_allowance(_who(request), new))
+        new = await body_as(wire.NewAllowance, request)
+        return answer(await self._service.set_allowance(who_asks(request), new))
 
     async def users(self, _: Request) -> Response:
-        return _json(await self._service.users())
+        return answer(await self._service.users())
 
     async def create_user(self, request: Request) -> Response:
-        new = await _body(wire.NewName, request)
-        return _json(await self._service.create_user(_who(request), new), status=201)
+        new = await body_as(wire.NewName, request)
+        return answer(await self._service.create_user(who_asks(request), new), status=201)
 
     async def erase_user(self, request: Request) -> Response:
-        named = await _body(wire.UserRef, request)
-        return _json(await self._service.erase_user(_who(request), named.name))
+        named = await body_as(wire.UserRef, request)
+        return answer(await self._service.erase_user(who_asks(request), named.name))
 
     async def models(self, _: Request) -> Response:
-        return _json(await self._service.models())
+        return answer(await self._service.models())
 
     async def set_model(self, request: Request) -> Response:
-        role, new = _role(request), await _body(wire.NewModel, request)
-        return _json(await self._service.set_model(_who(request), role, new))
+        role, new = _role(request), await body_as(wire.NewModel, request)
+        return answer(await self._service.set_model(who_asks(request), role, new))
 
     async def unset_model(self, request: Request) -> Response:
-        return _json(await self._service.unset_model(_who(request), _role(request)))
+        return answer(await self._service.unset_model(who_asks(request), _role(request)))
 
     async def shield(self, _: Request) -> Response:
-        return _json(await self._service.shield())
+        return answer(await self._service.shield())
 
     async def set_shield_mode(self, request: Request) -> Response:
-        new = await _body(wire.NewShieldMode, request)
-        return _json(await self._service.set_shield_mode(_who(request), new))
+        new = await body_as(wire.NewShieldMode, request)
+        return answer(await self._service.set_shield_mode(who_asks(request), new))
 
     async def test_shield(self, request: Request) -> Response:
-        return _json(await self._service.test_shield(await _body(wire.ShieldQuestion, request, MAX_TEXT_BYTES)))
+        return answer(await self._service.test_shield(await body_as(wire.ShieldQuestion, request, MAX_TEXT_BYTES)))
 
     async def providers(self, _: Request) -> Response:
-        return _json(await self._service.providers())
+        return answer(await self._service.providers())
 
     async def put_provider(self, request: Request) -> Response:
-        new = await _body(policy_wire.NewProvider, request)
-        put = await self._service.put_provider(_who(request), new)
-        return _json(put, status=200 if put.before else 201)
+        new = await body_as(policy_wire.NewProvider, request)
+        put = await self._service.put_provider(who_asks(request), new)
+        return answer(put, status=200 if put.before else 201)
 
     async def remove_provider(self, request: Request) -> Response:
-        named = await _body(policy_wire.ProviderRef, request)
-        return _json(await self._service.remove_provider(_who(request), named.name))
+        named = await body_as(policy_wire.ProviderRef, request)
+        return answer(await self._service.remove_provider(who_asks(request), named.name))
 
     async def test_provider(self, request: Request) -> Response:
-        named = await _body(policy_wire.ProviderRef, request)
-        return _json(await self._service.test_provider(named.name))
+        named = await body_as(policy_wire.ProviderRef, request)
+        return answer(await self._service.test_provider(named.name))
 
     async def policy(self, request: Request) -> Response:
-        return _json(await self._service.policy(request.query_params.get("workspace")))
+        return answer(await self._service.policy(request.query_params.get("workspace")))
 
     async def set_allow_list(self, request: Request) -> Response:
-        new = await _body(policy_wire.NewAllowList, request)
-        return _json(await self._service.set_allow_list(_who(request), new))
+        new = await body_as(policy_wire.NewAllowList, request)
+        return answer(await self._service.set_allow_list(who_asks(request), new))
 
     async def clear_allow_list(self, request: Request) -> Response:
-        return _json(await self._service.clear_allow_list(_who(request), request.query_params.get("workspace")))
+        return answer(await self._service.clear_allow_list(who_asks(request), request.query_params.get("workspace")))
 
     async def set_active(self, request: Request) -> Response:
-        new = await _body(policy_wire.NewActive, request)
-        return _json(await self._service.set_active(_who(request), new))
+        new = await body_as(policy_wire.NewActive, request)
+        return answer(await self._service.set_active(who_asks(request), new))
 
     async def set_unscannable(self, request: Request) -> Response:
-        new = await _body(policy_wire.NewChoice, request)
-        return _json(await self._service.set_unscannable(_who(request), new))
+        new = await body_as(policy_wire.NewChoice, request)
+        return answer(await self._service.set_unscannable(who_asks(request), new))
 
     async def set_sensitive_on_open(self, request: Request) -> Response:
-        new = await _body(policy_wire.NewChoice, request)
-        return _json(await self._service.set_sensitive_on_open(_who(request), new))
+        new = await body_as(policy_wire.NewChoice, request)
+        return answer(await self._service.set_sensitive_on_open(who_asks(request), new))
 
     async def nodes(self, _: Request) -> Response:
-        return _json(self._service.nodes.list_all())
+        return answer(self._service.nodes.list_all())
 
     async def add_node(self, request: Request) -> Response:
-        new = await _body(node_wire.NewNode, request, MAX_CA_BODY_BYTES)
-        return _json(await self._service.nodes.add(_who(request), new), status=201)
+        new = await body_as(node_wire.NewNode, request, MAX_CA_BODY_BYTES)
+        return answer(await self._service.nodes.add(who_asks(request), new), status=201)
 
     async def admit_node(self, request: Request) -> Response:
-        admission = await _body(node_wire.Admission, request)
-        return _json(await self._service.nodes.admit(_who(request), admission))
+        admission = await body_as(node_wire.Admission, request)
+        return answer(await self._service.nodes.admit(who_asks(request), admission))
 
     async def reject_node(self, request: Request) -> Response:
-        named = await _body(node_wire.NodeRef, request)
-        return _json(await self._service.nodes.reject(_who(request), named.node))
+        named = await body_as(node_wire.NodeRef, request)
+        return answer(await self._service.nodes.reject(who_asks(request), named.node))
 
     async def drain_node(self, request: Request) -> Response:
-        named = await _body(node_wire.NodeRef, request)
-        return _json(await self._service.nodes.drain(_who(request), named.node, on=True))
+        named = await body_as(node_wire.NodeRef, request)
+        return answer(await self._service.nodes.drain(who_asks(request), named.node, on=True))
 
     async def resume_node(self, request: Request) -> Response:
-        named = await _body(node_wire.NodeRef, request)
-        return _json(await self._service.nodes.drain(_who(request), named.node, on=False))
+        named = await body_as(node_wire.NodeRef, request)
+        return answer(await self._service.nodes.drain(who_asks(request), named.node, on=False))
 
     async def remove_node(self, request: Request) -> Response:
-        named = await _body(node_wire.NodeRef, request)
-        return _json(await self._service.nodes.remove(_who(request), named.node))
+        named = await body_as(node_wire.NodeRef, request)
+        return answer(await self._service.nodes.remove(who_asks(request), named.node))
 
     async def cluster_key(self, _: Request) -> Response:
-        return _json(await self._service.nodes.cluster_key())
+        return answer(await self._service.nodes.cluster_key())
 
     async def new_cluster_key(self, request: Request) -> Response:
-        new = await _body(node_wire.NewClusterKey, request)
-        return _json(await self._service.nodes.new_cluster_key(_who(request), new), status=201)
+        new = await body_as(node_wire.NewClusterKey, request)
+        return answer(await self._service.nodes.new_cluster_key(who_asks(request), new), status=201)
 
     async def revoke_cluster_key(self, request: Request) -> Response:
-        return _json(await self._service.nodes.revoke_cluster_key(_who(request)))
+        return answer(await self._service.nodes.revoke_cluster_key(who_asks(request)))
 
     async def contexts(self, _: Request) -> Response:
-        return _json(await self._service.contexts())
+        return answer(await self._service.contexts())
 
     async def make_backup(self, request: Request) -> Response:
-        new = await _body(backup_wire.NewBackup, request)
-        return BackupResponse(self._service.backups.made(_who(request), new))
+        new = await body_as(backup_wire.NewBackup, request)
+        return BackupResponse(self._service.backups.made(who_asks(request), new))
 
     async def keep_backup(self, request: Request) -> Response:
-        return _json(await self._service.backups.kept(await _body(backup_wire.KeptBackup, request)))
+        return answer(await self._service.backups.kept(await body_as(backup_wire.KeptBackup, request)))
 
     async def calls(self, request: Request) -> Response:
-        return _json(await self._service.calls(await _body(ledger_wire.CallsQuestion, request)))
+        return answer(await self._service.calls(await body_as(ledger_wire.CallsQuestion, request)))
 
     async def sums(self, request: Request) -> Response:
-        return _json(await self._service.sums(await _body(ledger_wire.SumsQuestion, request)))
+        return answer(await self._service.sums(await body_as(ledger_wire.SumsQuestion, request)))
 
     async def proofs(self, request: Request) -> Response:
-        limit = _number(request, "limit")
-        page = await self._service.proofs(PAGE if limit is None else limit, _number(request, "before"))
-        return _json(page)
+        limit = number(request, "limit")
+        page = await self._service.proofs(PAGE if limit is None else limit, number(request, "before"))
+        return answer(page)
 
     async def proof(self, request: Request) -> Response:
-        return _bytes(await self._service.proof(request.path_params["proof_id"]))
+        return raw_answer(await self._service.proof(request.path_params["proof_id"]))
 
     async def proof_keys(self, _: Request) -> Response:
-        return _bytes(await self._service.proof_keys())
+        return raw_answer(await self._service.proof_keys())
 
 
 class _NoBrowsers:
@@ -281,14 +268,10 @@ class _NoBrowsers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and "origin" in Headers(scope=scope):
-            refusal = _problem(403, "forbidden", "The admin API does not answer web pages.", "Use the synapse command.")
-            await refusal(scope, receive, send)
+            refused = refusal(403, "forbidden", "The admin API does not answer web pages.", "Use the synapse command.")
+            await refused(scope, receive, send)
         else:
             await self._app(scope, receive, send)
-
-
-def _who(request: Request) -> str:
-    return cast(Peer, request.scope[PEER]).login
 
 
 def _role(request: Request) -> wire.Role:
@@ -298,53 +281,19 @@ def _role(request: Request) -> wire.Role:
     return role
 
 
-def _number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= MAX_INDEX):
-        raise wire.InvalidInput(f"{name} must be a whole number.")
-    return int(text)
-
-
-async def _body(cls: type[T], request: Request, limit: int = MAX_BODY_BYTES) -> T:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise _BodyTooLarge(f"The body is larger than {limit} bytes.")
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise wire.InvalidInput("The body is not JSON.") from error
-    return wire.decode(cls, value)
-
-
-def _json(shape: Any, *, status: int = 200) -> Response:
-    return _bytes(orjson.dumps(wire.encode(shape)), status=status)
-
-
-def _bytes(body: bytes, *, status: int = 200) -> Response:
-    return Response(body, status_code=status, media_type="application/json", headers={"cache-control": "no-store"})
-
-
-def _problem(status: int, code: str, message: str, advice: str) -> Response:
-    return _json(wire.Refusal(wire.Problem(code, message, advice)), status=status)
-
-
 async def _expected(_: Request, error: Exception) -> Response:
     known = cast(SynapseError, error)
-    return _problem(_STATUS.get(known.code, 500), known.code, known.message, known.advice)
+    return refusal(_STATUS.get(known.code, 500), known.code, known.message, known.advice)
 
 
 async def _http(request: Request, error: Exception) -> Response:
     status = cast(HTTPException, error).status_code
     if status == 404:
         message = f"The daemon has no {request.url.path}."
-        return _problem(404, "not_found", message, "Restart it if it is older than this command.")
-    return _problem(status, "invalid_request", f"{request.method} does not go with {request.url.path}.", "")
+        return refusal(404, "not_found", message, "Restart it if it is older than this command.")
+    return refusal(status, "invalid_request", f"{request.method} does not go with {request.url.path}.", "")
 
 
 async def _unexpected(_: Request, __: Exception) -> Response:
     """Starlette raises the error again afterwards, and the server logs it."""
-    return _problem(500, "internal_error", "The daemon failed on this request.", "Its log says where.")
+    return refusal(500, "internal_error", "The daemon failed on this request.", "Its log says where.")

@@ -1,7 +1,8 @@
 """The typed client of the admin API: what the command line, the console and the tests use.
 
 Speaks to the Unix socket of a running daemon. Knows only the shapes of `wire`: never the daemon's parts, its
-settings or its files.
+settings or its files. The shapes, how they look to people and the errors come along with it, so that the console
+needs no other module of the daemon.
 """
 
 import errno
@@ -16,8 +17,13 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, wire
-from appliance.errors import AdminError
+from appliance.admin import backup_wire
+from appliance.admin import ledger_wire as ledger_wire
+from appliance.admin import looks as looks
+from appliance.admin import node_wire as node_wire
+from appliance.admin import policy_wire as policy_wire
+from appliance.admin import wire as wire
+from appliance.errors import AdminError as AdminError
 
 T = TypeVar("T")
 

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from appliance import DISTRIBUTION
+from appliance.admin import looks
 from appliance.admin.backup_wire import KeptBackup, NewBackup
 from appliance.admin.client import Client
 from appliance.admin.peers import login_of
@@ -58,7 +59,7 @@ def restore(settings: Settings, environ: Mapping[str, str], clock: Clock, file: 
         who = login_of(os.getuid())
         done = restoring.restore(backup, passphrase, state_dir, environ, who=who, now=clock())
     document = {"state_dir": str(state_dir), "replaced": str(done.replaced) if done.replaced else None}
-    lines = [f"The state of {text.moment(rfc3339(backup.head.created))} is restored in {state_dir}."]
+    lines = [f"The state of {looks.moment(rfc3339(backup.head.created))} is restored in {state_dir}."]
     if done.replaced is not None:
         lines.append(f"What was there is kept in {done.replaced}: remove it when you need it no more.")
     notes = (

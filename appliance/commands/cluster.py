@@ -1,9 +1,9 @@
 """`synapse cluster words | key`: what machines are given so that they trust this gateway."""
 
+from appliance.admin import looks
 from appliance.admin import node_wire as wire
 from appliance.admin.client import Client
 from appliance.admin.wire import encode
-from appliance.commands import text
 from appliance.commands.outcome import FAILED, Outcome
 
 _USE = "On the machine, beside Ollama: synapse node serve --cluster-key-stdin, and paste it."
@@ -45,7 +45,7 @@ async def revoke_key(client: Client) -> Outcome:
 
 
 def _shown(found: wire.ClusterKey) -> Outcome:
-    bounds = [f"until {text.moment(found.expires)}"] if found.expires else []
+    bounds = [f"until {looks.moment(found.expires)}"] if found.expires else []
     if found.uses is not None:
         bounds.append(f"for {found.uses} more machines" if found.uses != 1 else "for one more machine")
     holds = " and ".join(bounds) or "until it is revoked"

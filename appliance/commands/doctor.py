@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from appliance.admin import looks
 from appliance.commands import text
 from appliance.commands.invocation import Invocation
 from appliance.commands.outcome import DONE, FAILED, Outcome
@@ -46,7 +47,7 @@ def report(findings: Sequence[Finding]) -> Outcome:
 
 def _lines(finding: Finding) -> list[str]:
     head = f"{GLYPHS[finding.state]} {finding.state:<7}  {finding.check}: "
-    said = text.wrapped(text.printable(head + finding.said), indent=_MARGIN)
+    said = text.wrapped(looks.printable(head + finding.said), indent=_MARGIN)
     if finding.state == "ok" or not finding.advice:
         return list(said)
-    return [*said, *text.wrapped(text.printable(f"{_MARGIN}→ {finding.advice}"), indent=_MARGIN + "  ")]
+    return [*said, *text.wrapped(looks.printable(f"{_MARGIN}→ {finding.advice}"), indent=_MARGIN + "  ")]

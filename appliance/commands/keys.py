@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
@@ -47,8 +47,8 @@ def _rights(key: wire.Key) -> str:
     if key.read_only:
         parts.append("read-only")
     if key.ceiling_milli is not None:
-        used = "" if key.used_milli is None else f"{text.questions(key.used_milli)} of "
-        parts.append(f"{used}{text.questions(key.ceiling_milli)} questions a month")
+        used = "" if key.used_milli is None else f"{looks.questions(key.used_milli)} of "
+        parts.append(f"{used}{looks.questions(key.ceiling_milli)} questions a month")
     if key.requests_per_minute is not None:
         parts.append(f"{key.requests_per_minute} requests a minute")
     return ", ".join(parts)

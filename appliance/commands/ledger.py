@@ -5,7 +5,7 @@ import io
 from collections.abc import AsyncIterator
 from dataclasses import fields
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.admin.ledger_wire import By, CallsQuestion, LedgerCall, Percentiles, Sum, SumsQuestion, Which
 from appliance.commands import text
@@ -55,12 +55,12 @@ async def show_sums(client: Client, which: Which, by: By) -> Outcome:
     headers = (by.upper(), "CALLS", "TOKENS", "QUESTIONS", "COST", "SAVED", "FIRST TOKEN", "TOTAL")
     rows = [
         (
-            one.group or text.ABSENT,
+            one.group or looks.ABSENT,
             str(one.calls),
             f"{one.prompt_tokens}+{one.completion_tokens}",
-            text.questions(one.questions_milli),
+            looks.questions(one.questions_milli),
             _cost(one),
-            text.dollars(one.saved_micro),
+            looks.dollars(one.saved_micro),
             _times(one.first_token),
             _times(one.total),
         )
@@ -92,15 +92,15 @@ def _csv(rows: list[list[str]]) -> bytes:
 def _cell(value: str | int | None) -> str:
     if not isinstance(value, str):
         return "" if value is None else str(value)
-    shown = text.printable(value)  # no line, no end of a text, and nothing that a terminal would obey
+    shown = looks.printable(value)  # no line, no end of a text, and nothing that a terminal would obey
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 
 def _summary(total: Sum) -> tuple[str, ...]:
     lines = [
         f"calls      {total.calls}, {total.prompt_tokens} tokens read and {total.completion_tokens} written",
-        f"questions  {text.questions(total.questions_milli)}",
-        f"cost       {_cost(total)}, saved against the full model {text.dollars(total.saved_micro)}",
+        f"questions  {looks.questions(total.questions_milli)}",
+        f"cost       {_cost(total)}, saved against the full model {looks.dollars(total.saved_micro)}",
     ]
     if total.total is not None:
         lines.append(f"times      first token {_times(total.first_token)}, whole answer {_times(total.total)}")
@@ -109,25 +109,25 @@ def _summary(total: Sum) -> tuple[str, ...]:
 
 def _cost(one: Sum) -> str:
     unknown = f" + {one.cost_unknown} unknown" if one.cost_unknown else ""
-    return f"{text.dollars(one.cost_micro)}{unknown}"
+    return f"{looks.dollars(one.cost_micro)}{unknown}"
 
 
 def _times(found: Percentiles | None) -> str:
-    return text.ABSENT if found is None else f"{text.seconds(found.p50)}, {text.seconds(found.p95)}"
+    return looks.ABSENT if found is None else f"{looks.seconds(found.p50)}, {looks.seconds(found.p95)}"
 
 
 def _calls(calls: list[LedgerCall]) -> tuple[str, ...]:
     headers = ("AT", "KEY", "TASK", "MODEL", "MACHINE", "TOKENS", "QUESTIONS", "TIME", "ENDING")
     rows = [
         (
-            text.moment(call.at),
+            looks.moment(call.at),
             call.key,
-            call.task or text.ABSENT,
-            call.model or text.ABSENT,
-            call.node or (text.ABSENT if call.provider is None else f"({call.provider})"),
+            call.task or looks.ABSENT,
+            call.model or looks.ABSENT,
+            call.node or (looks.ABSENT if call.provider is None else f"({call.provider})"),
             f"{call.prompt_tokens}+{call.completion_tokens}",
-            text.questions(call.questions_milli),
-            text.seconds(call.total_ms),
+            looks.questions(call.questions_milli),
+            looks.seconds(call.total_ms),
             call.ending,
         )
         for call in calls

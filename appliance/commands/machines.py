@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.commands import text
 
 
@@ -13,10 +13,10 @@ def show(machines: Sequence[wire.Machine]) -> tuple[str, ...]:
     rows = [
         (
             machine.name,
-            machine.engine or text.ABSENT,
+            machine.engine or looks.ABSENT,
             machine.trust,
             "healthy" if machine.healthy else "unused",
-            (", ".join(machine.models) or "no models") if machine.healthy else (machine.why or text.ABSENT),
+            (", ".join(machine.models) or "no models") if machine.healthy else (machine.why or looks.ABSENT),
         )
         for machine in machines
     ]

@@ -1,6 +1,6 @@
 """`synapse model list | set | unset`: which model each role of the local lane has."""
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.commands import machines, text
 from appliance.commands.outcome import Outcome
@@ -19,7 +19,7 @@ async def unset(client: Client, role: str) -> Outcome:
 
 
 def _outcome(found: wire.ModelList) -> Outcome:
-    rows = [(one.role, one.effective or text.ABSENT, _because(one)) for one in found.roles]
+    rows = [(one.role, one.effective or looks.ABSENT, _because(one)) for one in found.roles]
     lines = (*text.table(("ROLE", "MODEL", "WHY"), rows, whole=(0,)), "", *machines.show(found.machines))
     absent = [one for one in found.roles if one.configured and not one.available]
     notes = tuple(

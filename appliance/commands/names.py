@@ -1,6 +1,6 @@
 """`synapse workspace create | list | allowance`, `synapse user create | list` and `synapse erase`."""
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
@@ -14,7 +14,7 @@ async def create_workspace(client: Client, name: str) -> Outcome:
 async def show_workspaces(client: Client) -> Outcome:
     found = await client.workspaces()
     rows = [
-        (one.id, one.name, text.moment(one.created), text.questions(one.used_milli), _allowance(one))
+        (one.id, one.name, looks.moment(one.created), looks.questions(one.used_milli), _allowance(one))
         for one in found.workspaces
     ]
     headers = ("ID", "NAME", "CREATED", "USED", "OF")
@@ -28,7 +28,7 @@ async def set_allowance(client: Client, workspace: str, allowance_milli: int | N
         line = f"Workspace {now.name} has no allowance any more: its calls are counted, and not limited."
     else:
         line = f"Workspace {now.name} has {_allowance(now)} questions a month, from the next call on;"
-        line += f" {text.questions(now.used_milli)} of this month's are used."
+        line += f" {looks.questions(now.used_milli)} of this month's are used."
     status = await client.status()
     notes = () if status.app_mode == "cloud" else ('It counts where app_mode is "cloud"; here it is "local".',)
     return Outcome(wire.encode(now), text.wrapped(line), notes=notes)
@@ -60,8 +60,8 @@ async def erase_user(client: Client, name: str) -> Outcome:
 
 def _allowance(workspace: wire.Workspace) -> str:
     milli = workspace.allowance_milli
-    return text.ABSENT if milli is None else text.questions(milli)
+    return looks.ABSENT if milli is None else looks.questions(milli)
 
 
 def _table(rows: tuple[wire.Named, ...]) -> tuple[str, ...]:
-    return text.table(("ID", "NAME", "CREATED"), [(row.id, row.name, text.moment(row.created)) for row in rows])
+    return text.table(("ID", "NAME", "CREATED"), [(row.id, row.name, looks.moment(row.created)) for row in rows])

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from appliance.admin import looks
 from appliance.admin import node_wire as wire
 from appliance.admin.client import Client
 from appliance.admin.wire import InvalidInput, encode
@@ -23,7 +24,7 @@ async def show_all(client: Client, *, everything: bool) -> Outcome:
     for node in shown:
         if node.why:
             end = "" if node.why.endswith((".", "!", "?")) else "."
-            lines += text.wrapped(text.printable(f"{_called(node)}: {node.why}{end}"))
+            lines += text.wrapped(looks.printable(f"{_called(node)}: {node.why}{end}"))
     if found.waiting:
         waiting = f"{found.waiting} calls wait" if found.waiting > 1 else "One call waits"
         lines.append(f"{waiting} for a machine.")
@@ -131,10 +132,10 @@ def _table(nodes: list[wire.Node]) -> tuple[str, ...]:
             node.id[:16],
             node.state,
             node.trust,
-            node.engine or text.ABSENT,
-            f"{node.in_flight}/{node.slots}" if node.state in ("active", "draining") else text.ABSENT,
-            ", ".join(node.roles) or text.ABSENT,
-            ", ".join(node.models) or text.ABSENT,
+            node.engine or looks.ABSENT,
+            f"{node.in_flight}/{node.slots}" if node.state in ("active", "draining") else looks.ABSENT,
+            ", ".join(node.roles) or looks.ABSENT,
+            ", ".join(node.models) or looks.ABSENT,
         )
         for node in nodes
     ]
@@ -142,7 +143,7 @@ def _table(nodes: list[wire.Node]) -> tuple[str, ...]:
 
 
 def _called(node: wire.Node) -> str:
-    return text.printable(node.name or node.id[:16])
+    return looks.printable(node.name or node.id[:16])
 
 
 def _words(node: wire.Node) -> tuple[str, ...]:

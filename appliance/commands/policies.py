@@ -1,5 +1,6 @@
 """`synapse policy show | allow | clear | active | unscannable | sensitive-on-open`: what calls may reach."""
 
+from appliance.admin import looks
 from appliance.admin import policy_wire as wire
 from appliance.admin.client import Client
 from appliance.admin.wire import encode
@@ -36,7 +37,7 @@ async def sensitive_on_open(client: Client, value: wire.RefuseOrAllow) -> Outcom
 def _outcome(found: wire.Policy, *notes: str) -> Outcome:
     listed = "none: the active provider answers" if found.allow is None else ", ".join(found.allow)
     lines = (
-        f"Policy of workspace {text.printable(found.workspace)}",
+        f"Policy of workspace {looks.printable(found.workspace)}",
         f"allow-list         {listed}",
         f"active provider    {found.active}{'' if found.allow is None else ' (where no list is)'}",
         f"full calls         {_chain(found.full)}",
@@ -45,10 +46,10 @@ def _outcome(found: wire.Policy, *notes: str) -> Outcome:
         f"unscannable        {found.unscannable}",
         f"sensitive-on-open  {found.sensitive_on_open}",
         "",
-        *(line for sentence in found.explained for line in text.wrapped(text.printable(sentence))),
+        *(line for sentence in found.explained for line in text.wrapped(looks.printable(sentence))),
     )
     return Outcome(encode(found), lines, notes=notes)
 
 
 def _chain(names: tuple[str, ...]) -> str:
-    return text.printable(", then ".join(names)) or "refused"
+    return looks.printable(", then ".join(names)) or "refused"

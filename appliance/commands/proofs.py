@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import EvidenceMissing, Outcome
@@ -21,7 +21,7 @@ _HOW_TO_GET_KEYS = f"Write them with: synapse proof keys > {KEYS_FILE}, and give
 async def show_all(client: Client, limit: int | None, before: int | None) -> Outcome:
     found = await client.proofs(limit=limit, before=before)
     rows = [
-        (row.id, text.moment(row.received), row.model or text.ABSENT, row.answered_by or text.ABSENT, row.ending)
+        (row.id, looks.moment(row.received), row.model or looks.ABSENT, row.answered_by or looks.ABSENT, row.ending)
         for row in found.proofs
     ]
     lines = text.table(("ID", "RECEIVED", "ASKED", "ANSWERED", "ENDING"), rows, whole=(0, 1, 4))
@@ -59,7 +59,7 @@ def verify(files: Sequence[str], keys_file: str | None, state_dir: Callable[[], 
 
 
 def _given_keys(name: str) -> tuple[bytes | None, str | None, str]:
-    return _read(name), name, f"Checked with the public keys of {text.printable(name)}."
+    return _read(name), name, f"Checked with the public keys of {looks.printable(name)}."
 
 
 def _own_keys(path: Path) -> tuple[bytes | None, str | None, str]:
@@ -86,5 +86,5 @@ def _read(name: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file has such a name"
         raise EvidenceMissing(
-            f"{text.printable(name)} cannot be read ({reason}).", advice="Give its right path."
+            f"{looks.printable(name)} cannot be read ({reason}).", advice="Give its right path."
         ) from error

@@ -3,6 +3,7 @@
 import getpass
 import sys
 
+from appliance.admin import looks
 from appliance.admin import policy_wire as wire
 from appliance.admin.client import Client
 from appliance.admin.wire import InvalidInput, encode
@@ -66,7 +67,7 @@ async def show_all(client: Client) -> Outcome:
             one.kind,
             one.base_url,
             _priced(one.full, one.full_price) if one.full else "none: not configured",
-            _priced(one.fast, one.fast_price) if one.fast else text.ABSENT,
+            _priced(one.fast, one.fast_price) if one.fast else looks.ABSENT,
         )
         for one in found.providers
     ]
@@ -81,7 +82,7 @@ async def test(client: Client, name: str) -> Outcome:
     if found.ok:
         return Outcome(encode(found), (f"Provider {name} answers: its URL, key and models are good.",))
     lines = (f"Provider {name} does not work: {found.problem}", *((found.advice,) if found.advice else ()))
-    return Outcome(encode(found), tuple(text.printable(line) for line in lines), code=FAILED)
+    return Outcome(encode(found), tuple(looks.printable(line) for line in lines), code=FAILED)
 
 
 async def remove(client: Client, name: str) -> Outcome:

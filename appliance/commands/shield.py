@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.commands import text
 from appliance.commands.outcome import Outcome
@@ -36,7 +36,7 @@ async def test(client: Client, file: str) -> Outcome:
     rows = [(each.category, asked[each.start : each.end], each.token, _because(each)) for each in found.findings]
     lines = text.table(("CATEGORY", "VALUE", "TOKEN", "WHY"), rows, whole=(0, 2))
     heading = f"In the mode {found.mode} this would leave:"
-    masked = tuple(text.printable(line) for line in found.masked.splitlines())
+    masked = tuple(looks.printable(line) for line in found.masked.splitlines())
     return Outcome(wire.encode(found), (*(lines if rows else ("Nothing would be masked.",)), "", heading, "", *masked))
 
 
@@ -87,7 +87,7 @@ def _read(name: str) -> str:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file has such a name"
         raise wire.InvalidInput(
-            f"{text.printable(name)} cannot be read ({reason}).", advice="Give its right path."
+            f"{looks.printable(name)} cannot be read ({reason}).", advice="Give its right path."
         ) from error
     if len(data) > MAX_TEXT_BYTES:
         raise wire.InvalidInput(
@@ -97,7 +97,7 @@ def _read(name: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise wire.InvalidInput(
-            f"{text.printable(name)} is not text in UTF-8.", advice="Convert it, for example with iconv."
+            f"{looks.printable(name)} is not text in UTF-8.", advice="Convert it, for example with iconv."
         ) from error
 
 

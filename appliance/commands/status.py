@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from appliance.admin import wire
+from appliance.admin import looks, wire
 from appliance.admin.client import Client
 from appliance.commands import machines, text
 from appliance.commands.outcome import Outcome
@@ -18,7 +18,7 @@ def _summary(found: wire.Status, now: datetime) -> tuple[str, ...]:
     started = datetime.fromisoformat(found.started)
     keys = found.keys
     return (
-        f"Synapse {found.version}, up {text.duration(started, now)}",
+        f"Synapse {found.version}, up {looks.duration(started, now)}",
         f"gateway   {found.base_url}",
         f"mode      {found.app_mode}, shield {found.shield_mode}, active provider {found.active_provider}",
         f"lanes     {', '.join(_lane(lane) for lane in found.lanes)}",
@@ -30,17 +30,17 @@ def _summary(found: wire.Status, now: datetime) -> tuple[str, ...]:
 def _lane(lane: wire.Lane) -> str:
     state = "ready" if lane.ready else "not ready"
     healthy = f", {lane.machines} healthy" if lane.local else ""
-    detail = lane.why or f"full model {text.printable(lane.model or text.ABSENT)}{healthy}"
+    detail = lane.why or f"full model {looks.printable(lane.model or looks.ABSENT)}{healthy}"
     return f"{lane.name} {state}: {detail}"
 
 
 def _calls(calls: tuple[wire.Call, ...]) -> tuple[str, ...]:
     rows = [
         (
-            text.moment(call.at),
+            looks.moment(call.at),
             call.workspace,
-            call.model or text.ABSENT,
-            call.node or text.ABSENT,
+            call.model or looks.ABSENT,
+            call.node or looks.ABSENT,
             f"{call.prompt_tokens}+{call.completion_tokens}",
             f"{call.total_ms / 1000:.1f} s",
             call.ending,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.commands import text, values
+from appliance.admin import looks
+from appliance.commands import values
 
 NOW = datetime(2026, 11, 29, 12, 30, tzinfo=UTC)
 
@@ -25,7 +26,7 @@ def test_what_is_no_number_of_questions(given_text: str):
 
 @given(st.integers(0, 10**15 - 1))
 def test_questions_survive_both_ways(milli: int):
-    assert values.milli_questions(text.questions(milli)) == milli
+    assert values.milli_questions(looks.questions(milli)) == milli
 
 
 def test_counts_and_indexes():
