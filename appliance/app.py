@@ -16,6 +16,7 @@ from appliance import DISTRIBUTION
 from appliance.admin import api
 from appliance.admin.backups import Backups
 from appliance.admin.backups import Parts as BackupParts
+from appliance.admin.events import Events
 from appliance.admin.node_changes import Books
 from appliance.admin.provider_checker import ProviderChecker
 from appliance.admin.service import Facts, Service
@@ -91,6 +92,7 @@ class App:
     registry: Registry
     public_keys: bytes
     tls: Tls | None
+    events: Events
     alive: Callable[[], Awaitable[object]]
 
 
@@ -272,6 +274,7 @@ async def running(
                 shield=ShieldView(shield, settings.shield),
                 facts=facts,
                 changed=reload_live_settings,
+                told=lambda: events.changed(),
                 sealer=sealer,
                 checker=ProviderChecker(outside),
                 policy=policy,
@@ -280,9 +283,12 @@ async def running(
                 backups=Backups(BackupParts(settings.state_dir, database, sealer, clock, ids, version)),
             )
         )
+        events = Events(service.look)
+        stack.callback(events.close)
         yield App(
             gateway=routes.build(families, ids, metrics.failed),
-            admin=api.create_app(service),
+            admin=api.create_app(service, events),
+            events=events,
             pipeline=pipeline,
             drain=drain,
             registry=registry,

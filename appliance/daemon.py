@@ -62,6 +62,7 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> None:
             _publish_keys(settings.state_dir, app.public_keys)
             admin = await AdminListener.open(settings.admin.socket, app.admin)
             stack.push_async_callback(admin.close)
+            stack.callback(app.events.close)  # or whoever reads them would hold up the end
             context = app.tls.context if app.tls else None
             gateway = await Listener.open(
                 sock, same_app(app.gateway), keep_alive_seconds=KEEP_ALIVE_SECONDS, tls=context

@@ -7,17 +7,19 @@ whoever may open the socket is an administrator (operations.md, "Admin API and c
 
 from typing import cast
 
+import orjson
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, wire
 from appliance.admin.backup_response import BackupResponse
+from appliance.admin.events import Events
 from appliance.admin.http import answer, body_as, number, raw_answer, refusal, who_asks
 from appliance.admin.service import PAGE, Service
 from appliance.errors import AdminError, SynapseError
@@ -31,6 +33,7 @@ MAX_TEXT_BYTES = 4 * 1024 * 1024
 _STATUS = {
     wire.InvalidInput.code: 400,
     wire.UnknownSubject.code: 404,
+    wire.Conflict.code: 409,
     AdminError.code: 409,
     "join_failed": 409,
     "storage_unavailable": 503,
@@ -39,9 +42,9 @@ _STATUS = {
 }
 
 
-def create_app(service: Service) -> Starlette:
+def create_app(service: Service, events: Events) -> Starlette:
     """The ASGI app. Its scopes carry a `Peer` under `PEER`, as `peers.AdminListener` puts it there."""
-    api = _Api(service)
+    api = _Api(service, events)
     routes = [
         Route("/status", api.status),
         Route("/keys", api.keys),
@@ -82,6 +85,8 @@ def create_app(service: Service) -> Starlette:
         Route("/contexts", api.contexts),
         Route("/backups", api.make_backup, methods=["POST"]),
         Route("/backups/kept", api.keep_backup, methods=["POST"]),
+        Route("/changes", api.changes),
+        Route("/events", api.events),
         Route("/ledger/calls", api.calls, methods=["POST"]),
         Route("/ledger/sums", api.sums, methods=["POST"]),
         Route("/proofs", api.proofs),
@@ -98,8 +103,9 @@ def create_app(service: Service) -> Starlette:
 
 
 class _Api:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, events: Events) -> None:
         self._service = service
+        self._events = events
 
     async def status(self, _: Request) -> Response:
         return answer(await self._service.status())
@@ -181,7 +187,8 @@ class _Api:
         return answer(await self._service.set_allow_list(who_asks(request), new))
 
     async def clear_allow_list(self, request: Request) -> Response:
-        return answer(await self._service.clear_allow_list(who_asks(request), request.query_params.get("workspace")))
+        workspace, seen = request.query_params.get("workspace"), number(request, "seen")
+        return answer(await self._service.clear_allow_list(who_asks(request), workspace, seen))
 
     async def set_active(self, request: Request) -> Response:
         new = await body_as(policy_wire.NewActive, request)
@@ -247,6 +254,15 @@ class _Api:
 
     async def sums(self, request: Request) -> Response:
         return answer(await self._service.sums(await body_as(ledger_wire.SumsQuestion, request)))
+
+    async def changes(self, request: Request) -> Response:
+        limit = number(request, "limit")
+        return answer(await self._service.changes(PAGE if limit is None else limit, number(request, "before")))
+
+    async def events(self, _: Request) -> Response:
+        """A JSON document a line."""
+        lines = (orjson.dumps(wire.encode(event)) + b"\n" async for event in self._events.stream())
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers={"cache-control": "no-store"})
 
     async def proofs(self, request: Request) -> Response:
         limit = number(request, "limit")

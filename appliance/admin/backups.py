@@ -22,7 +22,7 @@ from appliance.ids import Clock, Ids
 from appliance.store import installation
 from appliance.store.database import Database
 from appliance.store.sealing import Sealer
-from appliance.times import parse_rfc3339
+from appliance.times import parse_rfc3339, rfc3339
 
 PIECES = 16
 """Chunks that one turn in a thread makes: a megabyte."""
@@ -93,6 +93,12 @@ class Backups:
                 advice="Free disk space there.",
             ) from error
         return kept
+
+    async def newest(self) -> str | None:
+        """When the newest backup of this installation was made, None where none was."""
+        name = await self._parts.database.read(installation.get)
+        note = await asyncio.to_thread(last.read, self._parts.state_dir)
+        return rfc3339(note.created) if note is not None and note.installation == (name or "") else None
 
     async def _record(self, who: str, new: NewBackup) -> None:
         change = Change(who, self._parts.clock(), self._parts.ids)

@@ -18,6 +18,7 @@ import aiohttp
 import orjson
 
 from appliance.admin import backup_wire
+from appliance.admin import event_wire as event_wire
 from appliance.admin import ledger_wire as ledger_wire
 from appliance.admin import looks as looks
 from appliance.admin import node_wire as node_wire
@@ -33,6 +34,9 @@ TIMEOUT_SECONDS = 30.0
 CHECK_SECONDS = 180.0
 """A trial call waits for a provider, which may be slow to begin."""
 
+EVENT_SECONDS = 20.0
+"""A daemon that has nothing to tell says so every few seconds (`events.ALIVE_SECONDS`)."""
+
 BACKUP_SECONDS = 3600.0
 """A backup begins when the daemon has copied its database and read the copy; then it comes as fast as it is taken."""
 
@@ -42,12 +46,13 @@ _BASE = "http://daemon" + wire.ROOT
 _ERRORS: dict[str, type[AdminError]] = {
     wire.InvalidInput.code: wire.InvalidInput,
     wire.UnknownSubject.code: wire.UnknownSubject,
+    wire.Conflict.code: wire.Conflict,
 }
 
 
 class Client:
     """One connection to a daemon; use it in `async with`. Every method raises `AdminError` with what to do next:
-    `DaemonDown` where nobody answers, `InvalidInput` and `UnknownSubject` for what was asked, else itself."""
+    `DaemonDown` where nobody answers, `InvalidInput`, `UnknownSubject`, `Conflict` for what was asked, else itself."""
 
     def __init__(self, socket: Path, *, timeout: float = TIMEOUT_SECONDS) -> None:
         self._socket = socket
@@ -133,23 +138,30 @@ class Client:
 
     async def policy(self, workspace: str | None = None) -> policy_wire.Policy:
         """The policy in force for a workspace; None is the default one."""
-        return await self._ask(policy_wire.Policy, "GET", f"/policy{_of(workspace)}")
+        return await self._ask(policy_wire.Policy, "GET", f"/policy{_query(workspace=workspace)}")
 
-    async def set_allow_list(self, providers: tuple[str, ...], workspace: str | None = None) -> policy_wire.Policy:
-        new = policy_wire.NewAllowList(providers, workspace)
+    async def set_allow_list(
+        self, providers: tuple[str, ...], workspace: str | None = None, *, seen: int | None = None
+    ) -> policy_wire.Policy:
+        """`seen`, here and below: the revision that was looked at. Raises `Conflict` where it is another by now."""
+        new = policy_wire.NewAllowList(providers, workspace, seen)
         return await self._ask(policy_wire.Policy, "PUT", "/policy/allow", new)
 
-    async def clear_allow_list(self, workspace: str | None = None) -> policy_wire.Policy:
-        return await self._ask(policy_wire.Policy, "DELETE", f"/policy/allow{_of(workspace)}")
+    async def clear_allow_list(self, workspace: str | None = None, *, seen: int | None = None) -> policy_wire.Policy:
+        return await self._ask(policy_wire.Policy, "DELETE", f"/policy/allow{_query(workspace=workspace, seen=seen)}")
 
-    async def set_active(self, provider: str) -> policy_wire.Policy:
-        return await self._ask(policy_wire.Policy, "PUT", "/policy/active", policy_wire.NewActive(provider))
+    async def set_active(self, provider: str, *, seen: int | None = None) -> policy_wire.Policy:
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/active", policy_wire.NewActive(provider, seen))
 
-    async def set_unscannable(self, value: policy_wire.RefuseOrAllow) -> policy_wire.Policy:
-        return await self._ask(policy_wire.Policy, "PUT", "/policy/unscannable", policy_wire.NewChoice(value))
+    async def set_unscannable(self, value: policy_wire.RefuseOrAllow, *, seen: int | None = None) -> policy_wire.Policy:
+        new = policy_wire.NewChoice(value, seen)
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/unscannable", new)
 
-    async def set_sensitive_on_open(self, value: policy_wire.RefuseOrAllow) -> policy_wire.Policy:
-        return await self._ask(policy_wire.Policy, "PUT", "/policy/sensitive-on-open", policy_wire.NewChoice(value))
+    async def set_sensitive_on_open(
+        self, value: policy_wire.RefuseOrAllow, *, seen: int | None = None
+    ) -> policy_wire.Policy:
+        new = policy_wire.NewChoice(value, seen)
+        return await self._ask(policy_wire.Policy, "PUT", "/policy/sensitive-on-open", new)
 
     async def nodes(self) -> node_wire.NodeList:
         """Every machine and candidate."""
@@ -208,9 +220,21 @@ class Client:
 
     async def proofs(self, *, limit: int | None = None, before: int | None = None) -> wire.ProofList:
         """A page, newest first; `before` is the `next_before` of the page before it."""
-        asked = {"limit": limit, "before": before}
-        query = "&".join(f"{name}={value}" for name, value in asked.items() if value is not None)
-        return await self._ask(wire.ProofList, "GET", f"/proofs?{query}")
+        return await self._ask(wire.ProofList, "GET", f"/proofs{_query(limit=limit, before=before)}")
+
+    async def changes(self, *, limit: int | None = None, before: int | None = None) -> event_wire.ChangeList:
+        """What administrators have changed, newest first; `before` is the `next_before` of the page before."""
+        return await self._ask(event_wire.ChangeList, "GET", f"/changes{_query(limit=limit, before=before)}")
+
+    async def events(self) -> AsyncGenerator[event_wire.Event, None]:
+        """How the daemon is, then what of it changes, until it stops. A daemon that hangs is one that is down."""
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_SECONDS, sock_read=EVENT_SECONDS)
+        async with self._answered("GET", "/events", None, patience) as response:
+            rest = b""
+            async for piece in response.content.iter_any():
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield _decoded(event_wire.Event, line)
 
     async def proof(self, proof_id: str) -> bytes:
         """The exact bytes of a certificate's canonical file."""
@@ -263,9 +287,11 @@ class Client:
         )
 
 
-def _of(workspace: str | None) -> str:
+def _query(**asked: str | int | None) -> str:
+    """What is not None of it, as the query of a URL."""
+    given = {name: str(value) for name, value in asked.items() if value is not None}
     try:
-        return "" if workspace is None else f"?workspace={quote(workspace, safe='')}"
+        return "?" + "&".join(f"{name}={quote(value, safe='')}" for name, value in given.items())
     except UnicodeEncodeError as error:
         raise wire.InvalidInput("A name is not text in UTF-8.", advice="Type it again.") from error
 

@@ -8,13 +8,18 @@ import sqlite3
 from appliance.admin import policy_wire as wire
 from appliance.admin.changes import Change, find_workspace
 from appliance.admin.provider_changes import find, unknown
-from appliance.admin.wire import InvalidInput
+from appliance.admin.wire import Conflict, InvalidInput
 from appliance.calls.policy import LOCAL_PROVIDER
-from appliance.store import allow_lists, defaults, live_settings, providers
+from appliance.store import allow_lists, audit, defaults, live_settings, providers
+from appliance.store.audit import AuditRow
 from appliance.store.workspaces import WorkspaceRow
+from appliance.times import from_ms, rfc3339
 
 MAX_LISTED = 100
 """More providers than anybody ranks; bounds what every call goes through."""
+
+INSTALLATION = "installation"
+"""The subject of what holds for every workspace."""
 
 
 def workspace(conn: sqlite3.Connection, name: str | None) -> WorkspaceRow:
@@ -26,10 +31,12 @@ def set_allow_list(conn: sqlite3.Connection, change: Change, new: wire.NewAllowL
     """Write a workspace's list, best first.
 
     Raises:
+        Conflict: the policy is not any more what was looked at, here and below.
         UnknownSubject: there is no such workspace or provider.
         InvalidInput: the list is empty, too long, or names one twice.
     """
     of = workspace(conn, new.workspace)
+    _check_seen(conn, of, new.seen)
     if not 1 <= len(new.providers) <= MAX_LISTED:
         raise InvalidInput(
             f"An allow-list names 1 to {MAX_LISTED} providers.", advice="synapse policy clear takes a list away."
@@ -45,20 +52,25 @@ def set_allow_list(conn: sqlite3.Connection, change: Change, new: wire.NewAllowL
     return of
 
 
-def clear_allow_list(conn: sqlite3.Connection, change: Change, name: str | None) -> WorkspaceRow:
-    """Take a workspace's list away, so that its calls go to the active provider. Raises `UnknownSubject`."""
+def clear_allow_list(
+    conn: sqlite3.Connection, change: Change, name: str | None, seen: int | None = None
+) -> WorkspaceRow:
+    """Take a workspace's list away: its calls go to the active provider. Raises `UnknownSubject`, `Conflict`."""
     of = workspace(conn, name)
+    _check_seen(conn, of, seen)
     _put_list(conn, change, "policy.clear", of, ())
     return of
 
 
-def set_active(conn: sqlite3.Connection, change: Change, name: str) -> None:
+def set_active(conn: sqlite3.Connection, change: Change, new: wire.NewActive) -> None:
     """Say where calls go that no allow-list is written for.
 
     Raises:
         UnknownSubject: there is no such provider.
         InvalidInput: it has no full model, so that no call could be answered.
     """
+    name = new.provider
+    _check_seen(conn, None, new.seen)
     if name != LOCAL_PROVIDER and find(conn, name).full is None:
         raise InvalidInput(
             f"{name} has no full model, which every call can fall back to.",
@@ -67,12 +79,36 @@ def set_active(conn: sqlite3.Connection, change: Change, name: str) -> None:
     _put_setting(conn, change, live_settings.ACTIVE_PROVIDER, "policy.active", LOCAL_PROVIDER, name)
 
 
-def set_unscannable(conn: sqlite3.Connection, change: Change, value: wire.RefuseOrAllow) -> None:
-    _put_setting(conn, change, live_settings.UNSCANNABLE, "policy.unscannable", "refuse", value)
+def set_unscannable(conn: sqlite3.Connection, change: Change, new: wire.NewChoice) -> None:
+    _check_seen(conn, None, new.seen)
+    _put_setting(conn, change, live_settings.UNSCANNABLE, "policy.unscannable", "refuse", new.value)
 
 
-def set_sensitive_on_open(conn: sqlite3.Connection, change: Change, value: wire.RefuseOrAllow) -> None:
-    _put_setting(conn, change, live_settings.SENSITIVE_ON_OPEN, "policy.sensitive-on-open", "refuse", value)
+def set_sensitive_on_open(conn: sqlite3.Connection, change: Change, new: wire.NewChoice) -> None:
+    _check_seen(conn, None, new.seen)
+    _put_setting(conn, change, live_settings.SENSITIVE_ON_OPEN, "policy.sensitive-on-open", "refuse", new.value)
+
+
+def revision(conn: sqlite3.Connection, of: WorkspaceRow) -> int:
+    """The number of the newest change to what holds for this workspace; 0 where nothing was ever changed."""
+    newest = _newest(conn, of)
+    return 0 if newest is None else newest.n
+
+
+def _newest(conn: sqlite3.Connection, of: WorkspaceRow) -> AuditRow | None:
+    return audit.newest_of(conn, "policy", (of.id, INSTALLATION))
+
+
+def _check_seen(conn: sqlite3.Connection, of: WorkspaceRow | None, seen: int | None) -> None:
+    """Nothing is overwritten that was not looked at. What holds for all was seen with the default workspace."""
+    if seen is None:
+        return
+    newest = _newest(conn, workspace(conn, None) if of is None else of)
+    if newest is not None and newest.n != seen:
+        raise Conflict(
+            f"{newest.who} has changed the policy meanwhile ({newest.action}, {rfc3339(from_ms(newest.at_ms))}).",
+            advice="Look at it as it is now, and change that.",
+        )
 
 
 def _put_list(conn: sqlite3.Connection, change: Change, action: str, of: WorkspaceRow, names: tuple[str, ...]) -> None:
@@ -87,4 +123,4 @@ def _put_setting(conn: sqlite3.Connection, change: Change, setting: str, action:
     before = live_settings.get(conn, setting) or default
     if value != before:
         live_settings.put(conn, setting, value)
-        change.record(conn, action, "installation", before, value)
+        change.record(conn, action, INSTALLATION, before, value)

@@ -96,20 +96,27 @@ class ProviderCheck:
 
 @dataclass(frozen=True, slots=True)
 class NewAllowList:
-    """Whom a workspace may use, best first. None stands for the default workspace."""
+    """Whom a workspace may use, best first. None stands for the default workspace.
+
+    `seen`, here and below, is the `revision` of the policy that was looked at: where somebody has changed it since,
+    nothing is changed. None changes it whatever it is.
+    """
 
     providers: tuple[str, ...]
     workspace: str | None = None
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NewActive:
     provider: str
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NewChoice:
     value: RefuseOrAllow
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ class Policy:
 
     `active` is where calls go while there is no list. `full` and `fast` are who answers such calls, as
     `provider/model`, each after the ones before it have failed; `skipped` are providers that are named and cannot
-    answer. `explained` says what that means, in whole sentences.
+    answer. `explained` says what that means, in whole sentences. `revision` grows with every change of it.
     """
 
     workspace: str
@@ -132,3 +139,4 @@ class Policy:
     fast: tuple[str, ...]
     skipped: tuple[str, ...]
     explained: tuple[str, ...]
+    revision: int = 0

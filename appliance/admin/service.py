@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeVar
 from appliance.admin import (
     changes,
     erasure,
+    event_wire,
     ledger_view,
     ledger_wire,
     policy_changes,
@@ -29,7 +30,7 @@ from appliance.admin.nodes import Nodes
 from appliance.calls.policy import Policy
 from appliance.calls.routing import Prices
 from appliance.ids import Clock, Ids
-from appliance.store import keys, live_settings, providers, users
+from appliance.store import audit, keys, live_settings, providers, users
 from appliance.store.database import Database
 from appliance.store.providers import OpenProvider
 from appliance.store.sealing import Sealer
@@ -126,9 +127,9 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the service works on. `changed` is awaited after every change was committed, before it is answered,
-    so that whoever keeps a copy of keys or live settings reads them again. `policy` gives the one in force for a
-    workspace's row number."""
+    """What the service works on. `changed` is awaited after every change was committed, before it is answered, so that
+    whoever keeps a copy of keys or live settings reads them again; then `told` is called. `policy` gives the one in
+    force for a workspace's row number."""
 
     database: Database
     wiper: Wiper
@@ -140,6 +141,7 @@ class Parts:
     activity: Activity
     facts: Callable[[], Facts]
     changed: Callable[[], Awaitable[None]]
+    told: Callable[[], None]
     sealer: Sealer
     checker: Checker
     policy: Callable[[int], Policy]
@@ -191,6 +193,7 @@ class Service:
             keys=shapes.key_count(rows, parts.clock()),
             calls_in_flight=parts.activity.in_flight(),
             last_calls=tuple(await parts.activity.last_calls(LAST_CALLS)),
+            backup=await parts.backups.newest(),
         )
 
     async def keys(self) -> wire.KeyList:
@@ -269,26 +272,30 @@ class Service:
         return await self._parts.checker.check(providers.opened(row, self._parts.sealer))
 
     async def policy(self, workspace: str | None) -> policy_wire.Policy:
-        return self._policy(await self._parts.database.read(lambda conn: policy_changes.workspace(conn, workspace)))
+        return await self._policy(
+            await self._parts.database.read(lambda conn: policy_changes.workspace(conn, workspace))
+        )
 
     async def set_allow_list(self, who: str, new: policy_wire.NewAllowList) -> policy_wire.Policy:
         of = await self._change(who, lambda conn, change: policy_changes.set_allow_list(conn, change, new))
-        return self._policy(of)
+        return await self._policy(of)
 
-    async def clear_allow_list(self, who: str, workspace: str | None) -> policy_wire.Policy:
-        of = await self._change(who, lambda conn, change: policy_changes.clear_allow_list(conn, change, workspace))
-        return self._policy(of)
+    async def clear_allow_list(self, who: str, workspace: str | None, seen: int | None = None) -> policy_wire.Policy:
+        of = await self._change(
+            who, lambda conn, change: policy_changes.clear_allow_list(conn, change, workspace, seen)
+        )
+        return await self._policy(of)
 
     async def set_active(self, who: str, new: policy_wire.NewActive) -> policy_wire.Policy:
-        await self._change(who, lambda conn, change: policy_changes.set_active(conn, change, new.provider))
+        await self._change(who, lambda conn, change: policy_changes.set_active(conn, change, new))
         return await self.policy(None)
 
     async def set_unscannable(self, who: str, new: policy_wire.NewChoice) -> policy_wire.Policy:
-        await self._change(who, lambda conn, change: policy_changes.set_unscannable(conn, change, new.value))
+        await self._change(who, lambda conn, change: policy_changes.set_unscannable(conn, change, new))
         return await self.policy(None)
 
     async def set_sensitive_on_open(self, who: str, new: policy_wire.NewChoice) -> policy_wire.Policy:
-        await self._change(who, lambda conn, change: policy_changes.set_sensitive_on_open(conn, change, new.value))
+        await self._change(who, lambda conn, change: policy_changes.set_sensitive_on_open(conn, change, new))
         return await self.policy(None)
 
     async def calls(self, question: ledger_wire.CallsQuestion) -> ledger_wire.CallsPage:
@@ -314,6 +321,19 @@ class Service:
             )
         return found
 
+    async def changes(self, limit: int, before: int | None) -> event_wire.ChangeList:
+        """Who has changed what, newest first."""
+        if not 1 <= limit <= MAX_PAGE:
+            raise wire.InvalidInput(f"limit is {limit}.", advice=f"It must be from 1 to {MAX_PAGE}.")
+        rows = await self._parts.database.read(lambda conn: audit.newest(conn, limit=limit + 1, before_n=before))
+        shown = tuple(shapes.change(row) for row in rows[:limit])
+        return event_wire.ChangeList(shown, next_before=shown[-1].n if len(rows) > limit else None)
+
+    async def look(self) -> event_wire.Event:
+        """How everything is that the stream of events tells of."""
+        last = await self._parts.database.read(audit.last)
+        return event_wire.Event(await self.status(), self.nodes.list_all(), last, "")
+
     async def proof_keys(self) -> bytes:
         return await self._parts.proofs.keys()
 
@@ -321,10 +341,14 @@ class Service:
         change = Change(who, self._parts.clock(), self._parts.ids)
         result = await self._parts.database.write(lambda conn: job(conn, change))
         await self._parts.changed()
+        self._parts.told()
         return result
 
-    def _policy(self, of: WorkspaceRow) -> policy_wire.Policy:
-        return policy_view.describe(self._parts.policy(of.n), of.name, self._parts.prices)
+    async def _policy(self, of: WorkspaceRow) -> policy_wire.Policy:
+        """Of its revision or a newer one: what is changed in between is told as a conflict, and never overwritten."""
+        revision = await self._parts.database.read(lambda conn: policy_changes.revision(conn, of))
+        await self._parts.changed()
+        return replace(policy_view.describe(self._parts.policy(of.n), of.name, self._parts.prices), revision=revision)
 
     def _priced(self, provider: policy_wire.Provider) -> policy_wire.Provider:
         called = provider.name if provider.kind == "openai-compatible" else provider.kind

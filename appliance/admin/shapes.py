@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from appliance.admin import wire
+import orjson
+
+from appliance.admin import event_wire, wire
 from appliance.cluster.machine import canonical
+from appliance.store.audit import AuditRow
 from appliance.store.keys import Caller
 from appliance.store.providers import ProviderRow
 from appliance.store.users import UserRow
@@ -13,6 +16,11 @@ from appliance.times import from_ms, rfc3339, to_ms
 
 _FALLBACK: Mapping[wire.Role, wire.Role] = {"fast": "full", "local": "full"}
 """Source: routing.md, "fast falls back to full; local falls back to the local lane's full model"."""
+
+
+def change(row: AuditRow) -> event_wire.Change:
+    before, after = (None if value is None else orjson.dumps(value).decode() for value in (row.before, row.after))
+    return event_wire.Change(row.n, rfc3339(from_ms(row.at_ms)), row.who, row.action, row.subject, before, after)
 
 
 def named(row: UserRow) -> wire.Named:

@@ -34,6 +34,12 @@ class UnknownSubject(AdminError):
     code = "not_found"
 
 
+class Conflict(AdminError):
+    """What is to be changed was changed by somebody else, after it was looked at."""
+
+    code = "conflict"
+
+
 class DaemonDown(AdminError):
     """Nobody answers on the socket."""
 
@@ -250,7 +256,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`pid` is the daemon's process."""
+    """`pid` is the daemon's process. `backup`: when the newest one of this installation was made, None for never."""
 
     version: str
     pid: int
@@ -264,6 +270,7 @@ class Status:
     keys: KeyCount
     calls_in_flight: int
     last_calls: tuple[Call, ...]
+    backup: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

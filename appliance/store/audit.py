@@ -1,6 +1,7 @@
 """The audit table: who changed what, before and after. Rows are added in the transaction of the change itself."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -40,10 +41,27 @@ def newest(conn: sqlite3.Connection, *, limit: int, before_n: int | None = None)
         "SELECT n, at_ms, who, action, subject, before, after FROM audit WHERE n < ? ORDER BY n DESC LIMIT ?",
         (2**62 if before_n is None else before_n, limit),
     )
-    return [
-        AuditRow(n, at_ms, who, action, subject, _value(before), _value(after))
-        for n, at_ms, who, action, subject, before, after in rows
-    ]
+    return [_row(*row) for row in rows]
+
+
+def newest_of(conn: sqlite3.Connection, actions: str, subjects: Sequence[str]) -> AuditRow | None:
+    """The newest change whose action begins with `actions` and a dot, to one of these subjects."""
+    places = ", ".join("?" for _ in subjects)
+    row = conn.execute(
+        "SELECT n, at_ms, who, action, subject, before, after FROM audit"
+        f" WHERE action GLOB ? AND subject IN ({places}) ORDER BY n DESC LIMIT 1",
+        (f"{actions}.*", *subjects),
+    ).fetchone()
+    return None if row is None else _row(*row)
+
+
+def last(conn: sqlite3.Connection) -> int:
+    """The number of the newest row, 0 where there is none."""
+    return conn.execute("SELECT ifnull(max(n), 0) FROM audit").fetchone()[0]
+
+
+def _row(n: int, at_ms: int, who: str, action: str, subject: str, before: str | None, after: str | None) -> AuditRow:
+    return AuditRow(n, at_ms, who, action, subject, _value(before), _value(after))
 
 
 def _text(value: object) -> str | None:

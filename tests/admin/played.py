@@ -16,6 +16,7 @@ from appliance.admin.api import create_app
 from appliance.admin.backups import Backups
 from appliance.admin.backups import Parts as BackupParts
 from appliance.admin.client import Client
+from appliance.admin.events import Events, Pace
 from appliance.admin.node_changes import Books
 from appliance.admin.peers import AdminListener
 from appliance.admin.policy_wire import ProviderCheck
@@ -141,6 +142,16 @@ class Daemon:
     default_model: str | None = "smollm2:latest"
     lane_problem: str | None = None
     changes: int = 0
+    told: int = 0
+
+    events: Events = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.events = Events(self.service.look, Pace(look=0.05, rest=0.01, alive=0.2))
+
+    def tell(self) -> None:
+        self.told += 1
+        self.events.changed()
 
     @property
     def service(self) -> Service:
@@ -205,6 +216,7 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
                 lane_problem=daemon.lane_problem,
             ),
             changed=changed,
+            told=lambda: daemon.tell(),
             sealer=sealer,
             checker=checker,
             policy=policy,
@@ -220,8 +232,9 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
 @pytest.fixture
 async def listening(daemon: Daemon) -> AsyncIterator[Daemon]:
     """The daemon with its socket open."""
-    listener = await AdminListener.open(daemon.socket, create_app(daemon.service))
+    listener = await AdminListener.open(daemon.socket, create_app(daemon.service, daemon.events))
     yield daemon
+    daemon.events.close()
     await listener.close()
 
 

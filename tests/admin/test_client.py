@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 from appliance.admin import wire
 from appliance.admin.client import Client
+from appliance.admin.peers import login_of
 from appliance.admin.policy_wire import NewProvider, Price, ProviderCheck
 from appliance.errors import AdminError
 from tests.admin.played import MACHINE, Daemon
@@ -40,6 +42,52 @@ async def test_every_operation(client: Client, listening: Daemon):
     assert await client.proof_keys() == b'{"keys":[]}'
 
     assert (await client.status()).version == "0.1.0"
+
+
+async def test_what_administrators_have_changed(client: Client):
+    await client.create_workspace("legal")
+    await client.create_workspace("tax")
+    page = await client.changes(limit=1)
+    assert [(row.action, row.before, row.after) for row in page.changes] == [
+        ("workspace.create", None, '{"name":"tax"}')
+    ]
+    (older, *_) = (await client.changes(before=page.next_before)).changes
+    assert (older.who, older.after) == (login_of(os.getuid()), '{"name":"legal"}')
+
+
+async def test_the_second_of_two_who_edit_a_list_is_told(client: Client):
+    both_saw = (await client.policy()).revision
+    first = await client.set_allow_list(("ollama",), seen=both_saw)
+    assert first.revision > both_saw
+    with pytest.raises(wire.Conflict, match="has changed the policy meanwhile"):
+        await client.clear_allow_list(seen=both_saw)
+    with pytest.raises(wire.Conflict):
+        await client.set_unscannable("allow", seen=both_saw)
+    assert (await client.policy()).allow == ("ollama",)
+    assert (await client.clear_allow_list(seen=first.revision)).allow is None
+
+
+class TestEvents:
+    async def test_a_snapshot_and_then_what_changes(self, client: Client, listening: Daemon):
+        async with contextlib.aclosing(client.events()) as events:
+            first = await anext(events)
+            assert first.status == await client.status()
+            assert first.nodes == await client.nodes()
+            listening.activity.running = 2
+            second = await anext(events)
+            assert second.status is not None
+            assert second.status.calls_in_flight == 2
+            assert (second.nodes, second.last_change) == (None, None)
+            await client.create_workspace("legal")
+            assert first.last_change is not None
+            assert (await anext(events)).last_change == first.last_change + 1
+
+    async def test_a_daemon_that_stops_ends_them(self, client: Client, listening: Daemon):
+        async with contextlib.aclosing(client.events()) as events:
+            await anext(events)
+            listening.events.close()
+            with pytest.raises(StopAsyncIteration):
+                await anext(events)
 
 
 async def test_every_operation_on_providers_and_policy(client: Client, listening: Daemon):

@@ -2,14 +2,16 @@
 
 import itertools
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from appliance.admin import policy_changes as changes
+from appliance.admin import policy_wire as wire
 from appliance.admin.changes import Change
 from appliance.admin.policy_wire import NewAllowList
-from appliance.admin.wire import InvalidInput, UnknownSubject
+from appliance.admin.wire import Conflict, InvalidInput, UnknownSubject
 from appliance.ids import Ids
 from appliance.store import allow_lists, audit, live_settings, providers, workspaces
 from appliance.store.defaults import ensure_defaults
@@ -93,13 +95,59 @@ class TestAllowList:
         assert (allow_lists.all_lists(conn), trail(conn)) == ({}, [])
 
 
+class TestSeen:
+    """Two administrators who edit at once: the second is told, and nothing is overwritten unseen."""
+
+    @pytest.fixture
+    def rita(self, change: Change) -> Change:
+        return replace(change, who="rita")
+
+    def test_who_looked_before_somebody_elses_change_is_told_of_it(
+        self, conn: sqlite3.Connection, change: Change, rita: Change
+    ):
+        of = changes.workspace(conn, "legal")
+        both_saw = changes.revision(conn, of)
+        changes.set_allow_list(conn, rita, NewAllowList(("openai",), "legal", both_saw))
+        with pytest.raises(Conflict, match=r"rita has changed the policy meanwhile \(policy\.allow, 2026-11-29T12:00"):
+            changes.set_allow_list(conn, change, NewAllowList(("mistral",), "legal", both_saw))
+        with pytest.raises(Conflict):
+            changes.clear_allow_list(conn, change, "legal", both_saw)
+        assert allow_lists.get(conn, of.n) == ("openai",)
+        changes.set_allow_list(conn, change, NewAllowList(("mistral",), "legal", changes.revision(conn, of)))
+        assert allow_lists.get(conn, of.n) == ("mistral",)
+
+    def test_what_holds_for_all_counts_for_each_workspace(self, conn: sqlite3.Connection, change: Change):
+        seen = changes.revision(conn, changes.workspace(conn, "legal"))
+        changes.set_unscannable(conn, change, wire.NewChoice("allow", seen))
+        with pytest.raises(Conflict):
+            changes.set_allow_list(conn, change, NewAllowList(("openai",), "legal", seen))
+        with pytest.raises(Conflict):
+            changes.set_active(conn, change, wire.NewActive("openai", seen))
+        with pytest.raises(Conflict):
+            changes.set_sensitive_on_open(conn, change, wire.NewChoice("allow", seen))
+
+    def test_another_workspaces_list_is_no_conflict(self, conn: sqlite3.Connection, change: Change):
+        seen = changes.revision(conn, changes.workspace(conn, "legal"))
+        changes.set_allow_list(conn, change, NewAllowList(("openai",)))
+        changes.set_allow_list(conn, change, NewAllowList(("openai",), "legal", seen))
+
+    def test_who_has_not_looked_changes_it_whatever_it_is(self, conn: sqlite3.Connection, change: Change):
+        changes.set_allow_list(conn, change, NewAllowList(("openai",), "legal"))
+        changes.set_allow_list(conn, change, NewAllowList(("mistral",), "legal"))
+
+    def test_a_change_that_changed_nothing_is_no_conflict(self, conn: sqlite3.Connection, change: Change):
+        seen = changes.revision(conn, changes.workspace(conn, "legal"))
+        changes.set_unscannable(conn, change, wire.NewChoice("refuse", seen))
+        changes.set_unscannable(conn, change, wire.NewChoice("allow", seen))
+
+
 class TestSettings:
     def test_the_active_provider(self, conn: sqlite3.Connection, change: Change):
-        changes.set_active(conn, change, "ollama")
-        changes.set_active(conn, change, "openai")
-        changes.set_active(conn, change, "openai")
+        changes.set_active(conn, change, wire.NewActive("ollama"))
+        changes.set_active(conn, change, wire.NewActive("openai"))
+        changes.set_active(conn, change, wire.NewActive("openai"))
         assert live_settings.get(conn, live_settings.ACTIVE_PROVIDER) == "openai"
-        changes.set_active(conn, change, "ollama")
+        changes.set_active(conn, change, wire.NewActive("ollama"))
         assert trail(conn) == [
             ("policy.active", "installation", "ollama", "openai"),
             ("policy.active", "installation", "openai", "ollama"),
@@ -107,15 +155,15 @@ class TestSettings:
 
     def test_one_that_could_answer_nobody_is_refused(self, conn: sqlite3.Connection, change: Change):
         with pytest.raises(InvalidInput, match=r"half has no full model.*provider add half"):
-            changes.set_active(conn, change, "half")
+            changes.set_active(conn, change, wire.NewActive("half"))
         with pytest.raises(UnknownSubject, match=r'There is no provider "opena"\. Did you mean "openai"'):
-            changes.set_active(conn, change, "opena")
+            changes.set_active(conn, change, wire.NewActive("opena"))
         assert live_settings.get(conn, live_settings.ACTIVE_PROVIDER) is None
 
     def test_refuse_or_allow(self, conn: sqlite3.Connection, change: Change):
-        changes.set_unscannable(conn, change, "refuse")
-        changes.set_unscannable(conn, change, "allow")
-        changes.set_sensitive_on_open(conn, change, "allow")
+        changes.set_unscannable(conn, change, wire.NewChoice("refuse"))
+        changes.set_unscannable(conn, change, wire.NewChoice("allow"))
+        changes.set_sensitive_on_open(conn, change, wire.NewChoice("allow"))
         assert live_settings.get(conn, live_settings.UNSCANNABLE) == "allow"
         assert live_settings.get(conn, live_settings.SENSITIVE_ON_OPEN) == "allow"
         assert trail(conn) == [
