@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from appliance import machine_arguments, upkeep_arguments
-from appliance.commands import values
+from appliance.admin import values
 from appliance.parsing import Parser, Refused, command, common_options, group_of, read
 
 DESCRIPTION = "An office's own gateway to language models: answers from its own machines, and certifies every call."

@@ -6,7 +6,7 @@ Source: operations.md, "Commands"; cluster.md, "Node agent and trust".
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.commands import values
+from appliance.admin import values
 from appliance.parsing import Refused, command, group_of, read
 
 KINDS = ("ollama", "openai-compatible")

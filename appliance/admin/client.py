@@ -23,6 +23,7 @@ from appliance.admin import ledger_wire as ledger_wire
 from appliance.admin import looks as looks
 from appliance.admin import node_wire as node_wire
 from appliance.admin import policy_wire as policy_wire
+from appliance.admin import values as values
 from appliance.admin import wire as wire
 from appliance.errors import AdminError as AdminError
 

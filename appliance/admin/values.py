@@ -1,4 +1,7 @@
-"""The values that options take, from text. Each raises `ValueError` with what may stand there."""
+"""How people type values, in options of commands and in fields of the console.
+
+Each function raises `ValueError` with what may stand there.
+"""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.admin import looks
-from appliance.commands import values
+from appliance.admin import values
 
 NOW = datetime(2026, 11, 29, 12, 30, tzinfo=UTC)
 

@@ -1,0 +1,105 @@
+"""The console itself: its pages, the feed that keeps them fresh, and what holds on every page.
+
+Must not know what a page shows.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar, cast
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from appliance.admin.client import Client
+from tui import actions, palette
+from tui.desk import Desk
+from tui.feed import Feed, Picture
+from tui.screens.audit import AuditPage
+from tui.screens.certificates import CertificatesPage
+from tui.screens.keys import KeysPage
+from tui.screens.ledger import LedgerPage
+from tui.screens.models import ModelsPage
+from tui.screens.nodes import NodesPage
+from tui.screens.overview import OverviewPage
+from tui.screens.page import Page
+from tui.screens.providers import ProvidersPage
+from tui.screens.shield import ShieldPage
+from tui.tools import Tools
+from tui.widgets.dialogs import Copy, Show
+
+FIRST_PAGE = "overview"
+
+_PAGES: tuple[type[Page], ...] = (
+    OverviewPage,
+    NodesPage,
+    ShieldPage,
+    ProvidersPage,
+    KeysPage,
+    LedgerPage,
+    CertificatesPage,
+    ModelsPage,
+    AuditPage,
+)
+
+
+class Console(App[None]):
+    """`client` is open as long as the console runs."""
+
+    CSS_PATH = "styles.tcss"
+    BINDINGS: ClassVar = actions.app_bindings()
+    TITLE = "Synapse"
+    ENABLE_COMMAND_PALETTE = True
+    DEFAULT_MODE = FIRST_PAGE
+
+    def __init__(self, client: Client, tools: Tools) -> None:
+        super().__init__()
+        # Half the bytes of the other themes: the terminal's own sixteen colours.
+        self.theme = "ansi-dark"
+        self.animation_level = "none"
+        self._desk = Desk(client, tools, self.action_page)
+        self._feed = Feed(client.events, self._changed, tools.now)
+        for page in _PAGES:
+            self.add_mode(page.NAME, _maker(page, self._desk))
+
+    def on_mount(self) -> None:
+        self.run_worker(self._feed.run(), group="feed")
+
+    def action_page(self, name: str) -> None:
+        self.switch_mode(name)
+
+    def action_reload(self) -> None:
+        self._page.reload()
+
+    def action_help(self) -> None:
+        keys = list(actions.help_lines(self._page.NAME))
+        width = max(len(key) for key, _ in keys)
+        title = next(page.title for page in actions.PAGES if page.name == self._page.NAME)
+        self.push_screen(Show(f"{title}: keys", [f"{key:>{width}}  {sentence}" for key, sentence in keys]))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        del screen  # the page below it decides
+        return palette.commands(self._page.NAME, self._press, self.action_page)
+
+    def on_copy(self, message: Copy) -> None:
+        self.copy_to_clipboard(message.text)
+
+    async def _run(self, name: str) -> None:
+        where = "app" if any(action.name == name for action in actions.EVERYWHERE) else "screen"
+        await self.run_action(f"{where}.{name}")
+
+    def _press(self, name: str) -> None:
+        self.run_worker(self._run(name))
+
+    def _changed(self, before: Picture, now: Picture) -> None:
+        self._desk.picture = now
+        page = self._page
+        page.show_top()
+        page.picture_changed(before, now)
+
+    @property
+    def _page(self) -> Page:
+        """Below whatever dialog is open."""
+        return cast(Page, self.screen_stack[0])
+
+
+def _maker(page: type[Page], desk: Desk) -> Callable[[], Screen[None]]:
+    return lambda: page(desk)

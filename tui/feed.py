@@ -1,0 +1,86 @@
+"""What the console knows of the daemon: a picture, kept fresh by the stream of events, marked stale where that ends.
+
+Must not know how anything is shown.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from appliance.admin.client import AdminError, event_wire, node_wire, wire
+
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 5.0
+"""Between two attempts to reach a daemon that is down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """`stale`: since when it is not fresh any more, and `why`, in a sentence; None and "" while it is. `problem`: what
+    the daemon itself cannot tell."""
+
+    status: wire.Status | None = None
+    nodes: node_wire.NodeList | None = None
+    last_change: int = 0
+    problem: str = ""
+    stale: datetime | None = None
+    why: str = ""
+
+    @property
+    def fresh(self) -> bool:
+        return self.status is not None and self.stale is None
+
+
+class Feed:
+    """`events` opens the stream. `changed` is told of every new picture, with the one before."""
+
+    def __init__(
+        self,
+        events: Callable[[], AsyncGenerator[event_wire.Event, None]],
+        changed: Callable[[Picture, Picture], None],
+        now: Callable[[], datetime],
+        *,
+        wait: float = FIRST_WAIT_SECONDS,
+    ) -> None:
+        self._events = events
+        self._changed = changed
+        self._now = now
+        self._first_wait = wait
+        self.picture = Picture()
+
+    async def run(self) -> None:
+        """For ever."""
+        wait = self._first_wait
+        while True:
+            why = "the daemon has stopped"
+            try:
+                async with aclosing(self._events()) as events:
+                    async for event in events:
+                        wait = self._first_wait
+                        self._take(event)
+            except AdminError as error:
+                why = str(error)
+            self._lost(why)
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT_SECONDS)
+
+    def _take(self, event: event_wire.Event) -> None:
+        now = self.picture
+        self._put(
+            Picture(
+                status=event.status or now.status,
+                nodes=event.nodes or now.nodes,
+                last_change=now.last_change if event.last_change is None else event.last_change,
+                problem=now.problem if event.problem is None else event.problem,
+            )
+        )
+
+    def _lost(self, why: str) -> None:
+        self._put(replace(self.picture, stale=self.picture.stale or self._now(), why=why))
+
+    def _put(self, picture: Picture) -> None:
+        before, self.picture = self.picture, picture
+        if picture != before:
+            self._changed(before, picture)

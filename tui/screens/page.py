@@ -1,0 +1,140 @@
+"""What all pages are: the lines around, loading beside the loop, errors in one place. Knows no page."""
+
+from collections.abc import Awaitable, Iterable
+from typing import ClassVar, TypeVar, cast
+
+from textual import getters
+from textual.app import App, ComposeResult
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from appliance.admin.client import AdminError
+from tui.desk import Desk
+from tui.feed import Picture
+from tui.look import Tone
+from tui.widgets.dialogs import Copy, Show
+from tui.widgets.lines import KeyLine, Notice, PageLine, TopLine
+from tui.widgets.table import Row, Table
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class Page(Screen[None]):
+    """A page names itself in `NAME` and says what is between the lines in `body`."""
+
+    NAME: ClassVar[str]
+    AUTO_FOCUS = ""
+    app = getters.app(lambda: cast("type[App[None]]", App))
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+
+    def compose(self) -> ComposeResult:
+        yield TopLine()
+        yield PageLine(self.NAME)
+        yield from self.body()
+        field = Input(placeholder="show only lines with …", id="filter", select_on_focus=False, compact=True)
+        field.cursor_blink = False
+        field.display = False
+        yield field
+        yield Notice()
+        yield KeyLine(self.NAME)
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets of this page."""
+        return ()
+
+    async def load(self) -> None:
+        """Ask the daemon for what this page shows, and show it."""
+
+    def picture_changed(self, before: Picture, now: Picture) -> None:
+        """Show what is new in the picture. Called only while this page is on the screen."""
+        if now.fresh and (now.last_change != before.last_change or not before.fresh):
+            self.reload()
+
+    def on_mount(self) -> None:
+        self.query_one(Notice).clear()
+
+    def on_screen_resume(self) -> None:
+        self.show_top()
+        self.reload()
+        tables = self.query(Table)
+        if self.focused is None and tables:
+            tables.first().focus()
+
+    def show_top(self) -> None:
+        self.query_one(TopLine).show(self.desk.picture)
+
+    def reload(self) -> None:
+        """Load again; one that is under way is given up."""
+        self.run_worker(self._loaded(), group="load", exclusive=True)
+
+    def say(self, sentence: str, tone: Tone = "good") -> None:
+        self.query_one(Notice).say(sentence, tone)
+
+    def clear_notice(self) -> None:
+        self.query_one(Notice).clear()
+
+    async def tried(self, asked: Awaitable[T]) -> T | None:
+        """What the daemon answers, or None after its refusal has been shown."""
+        try:
+            return await asked
+        except AdminError as error:
+            self.say(str(error), "bad")
+            return None
+
+    async def ask(self, dialog: ModalScreen[A]) -> A:
+        """What a dialog is answered. To be awaited in a worker."""
+        return await self.app.push_screen_wait(dialog)
+
+    def open(self, dialog: Show) -> None:
+        """Something to read, after which nothing happens."""
+        self.app.push_screen(dialog)
+
+    async def _loaded(self) -> None:
+        try:
+            await self.load()
+        except AdminError as error:
+            # What is on the screen stays, and the top line says that it is stale.
+            self.say(str(error), "bad")
+
+    def action_copy(self) -> None:
+        chosen = self.query(Table).first().chosen
+        if chosen is not None:
+            self.post_message(Copy(chosen.id))
+            self.say(f"Sent to the terminal: {chosen.id}", "plain")
+
+    # What is filtered is filtered here, where all lines are on the screen; the ledger asks the daemon instead.
+
+    def action_filter(self) -> None:
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def filtered(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows that the filter lets through."""
+        wanted = self.query_one("#filter", Input).value.casefold()
+        return [row for row in rows if wanted in " ".join((row.id, *row.cells)).casefold()]
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input.id == "filter":
+            self.filter_changed()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.input.id == "filter":
+            self.query(Table).first().focus()
+
+    def filter_changed(self) -> None:
+        """The filter is another: show the lines that it lets through."""
+
+    def key_escape(self) -> None:
+        field = self.query_one("#filter", Input)
+        field.value = ""
+        field.display = False
+        self.clear_notice()
+        tables = self.query(Table)
+        if tables:
+            tables.first().focus()
