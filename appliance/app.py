@@ -64,7 +64,7 @@ from appliance.metering.stalls import Stalls
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
 from appliance.settings import Settings
-from appliance.store import installation, live_settings, rollups
+from appliance.store import installation, live_settings, rollups, workspaces
 from appliance.store.database import Database
 from appliance.store.defaults import ensure_defaults
 from appliance.store.retention import Retention
@@ -161,6 +161,7 @@ async def running(
                 policy.set_shield_mode(mode)
 
         await reload_live_settings()
+        await _close_open_calls(database, notary, clock(), policy)
         prices = Prices({(one.provider, one.model): Rate(*one.rate) for one in settings.prices.models}, clock)
         version = installed_version(DISTRIBUTION)
         backlog = Backlog(database)
@@ -302,11 +303,15 @@ async def _prepare(database: Database, sealer: Sealer, ids: Ids, now: datetime) 
     """What every start does to the database before the first call."""
     await database.write(lambda conn: ensure_defaults(conn, now, ids))
     who = await database.write(lambda conn: identity.load(conn, sealer, random=ids.random, now=now))
-    notary = Notary(who)
-    recovered = await database.write(lambda conn: close_open_calls(conn, notary, now))
+    return Notary(who), (await database.read(identity.public_keys)).to_json()
+
+
+async def _close_open_calls(database: Database, notary: Notary, now: datetime, policy: LivePolicy) -> None:
+    """What a crash has left open is closed before the first call, under the policy that calls will have."""
+    policies = {one.n: policy(one.n) for one in await database.read(workspaces.list_all)}
+    recovered = await database.write(lambda conn: close_open_calls(conn, notary, now, policies))
     if recovered:
         _log.warning("%d calls that an earlier process left open are closed as failed", recovered)
-    return notary, (await database.read(identity.public_keys)).to_json()
 
 
 def _problem(policy: Policy, machines: tuple[Machine, ...]) -> str | None:

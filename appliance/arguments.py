@@ -225,9 +225,16 @@ def _which(of: Any, **given: Any) -> None:
     of.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
     of.add_argument("--task", choices=_TASKS, metavar="T", **given, help=f"of this task only: {', '.join(_TASKS)}")
     of.add_argument("--ending", choices=_ENDINGS, metavar="E", **given, help=f"ended so only: {', '.join(_ENDINGS)}")
+    of.add_argument(
+        "--left",
+        action="store_const",
+        const=True,
+        **given,
+        help="only those of which something left the building, whoever answered in the end",
+    )
 
 
-_BY = ("day", "workspace", "key", "model", "node", "task")
+_BY = ("day", "workspace", "key", "model", "node", "task", "left")
 _TASKS = ("simple", "complex", "code", "agent", "sensitive", "extraction")
 _ENDINGS = ("complete", "length", "context_cut", "refused", "cancelled", "failed")
 

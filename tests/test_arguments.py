@@ -46,7 +46,10 @@ def parsed(line: str) -> dict[str, Any]:
             "ledger --until 2026-11-30 --by key --ending failed",
             {"command": "ledger", "by": "key", "ending": "failed", "until": datetime(2026, 12, 1, tzinfo=UTC)},
         ),
+        ("ledger --left --by left", {"command": "ledger", "left": True, "by": "left"}),
         # What stands before the word holds for it too.
+        ("ledger --left export --csv", {"command": "ledger export", "left": True}),
+        ("ledger export --csv", {"command": "ledger export", "left": None}),
         (
             "ledger --since 2026-11-01 --key a export --csv --key b",
             {"command": "ledger export", "since": datetime(2026, 11, 1, tzinfo=UTC), "key": "b", "node": None},

@@ -62,6 +62,7 @@ def _filters(conn: sqlite3.Connection, which: Which, machines: Sequence[wire.Mac
         node=which.node and next((one.id for one in machines if one.name == which.node), which.node),
         task=which.task,
         ending=which.ending,
+        left_building=None if which.left is None else int(which.left),
     )
 
 
@@ -105,13 +106,14 @@ def _call(row: LedgerRow, key: Caller, machines: Mapping[str, str]) -> LedgerCal
         total_ms=row.total_ms,
         masked=row.masked,
         ending=row.ending,
+        left=bool(row.left_building),
     )
 
 
 def _names(
     conn: sqlite3.Connection, by: ledger_wire.By | None, machines: Sequence[wire.Machine]
 ) -> Mapping[int | str | None, str]:
-    """What groups are called that have a row number or an id."""
+    """What groups are called that have a number or an id."""
     match by:
         case "workspace":
             return {row.n: row.name for row in workspaces.list_all(conn)}
@@ -119,6 +121,8 @@ def _names(
             return {row.key_n: f"{row.key_name} ({row.key_id})" for row in keys.list_all(conn)}
         case "node":
             return {machine.id: machine.name for machine in machines}
+        case "left":
+            return {1: "left", 0: "stayed"}
         case _:
             return {}
 

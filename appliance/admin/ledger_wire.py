@@ -6,7 +6,7 @@ Money in micro-dollars, None where unknown; questions in thousandths; times of c
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-By = Literal["day", "workspace", "key", "model", "node", "task"]
+By = Literal["day", "workspace", "key", "model", "node", "task", "left"]
 
 BY: tuple[By, ...] = get_args(By)
 
@@ -20,6 +20,7 @@ class Which:
     """Which calls; None takes any. From `since` on and before `until`, both RFC 3339.
 
     A key and a machine are given by id or name. An empty `model`, `node` or `task` takes the calls that reached none.
+    `left` true takes those of which something left the building, false those that stayed.
     """
 
     since: str | None = None
@@ -30,6 +31,7 @@ class Which:
     node: str | None = None
     task: str | None = None
     ending: Ending | None = None
+    left: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,11 @@ class CallsQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LedgerCall:
-    """A finished call, all that the ledger has of it. `key` and `user` are names, `node` is the machine's name."""
+    """A finished call, all that the ledger has of it. `key` and `user` are names, `node` is the machine's name.
+
+    `provider` is who was asked last. `left`: it was sent to somebody outside the building, then or before, or a crash
+    has cut it off and nobody knows.
+    """
 
     at: str
     proof_id: str
@@ -69,6 +75,7 @@ class LedgerCall:
     total_ms: int
     masked: int
     ending: str
+    left: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,8 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """`group` is a day (2026-11-30) or a name; None for the sum of all, "" for what was never reached.
+    """`group` is a day (2026-11-30), a name, or one of `left` and `stayed`; None for the sum of all, "" for what was
+    never reached.
 
     `cost_micro` and `full_cost_micro` are of the calls whose price is known; `cost_unknown` counts the others, and
     `saved_micro` is what the full model would have cost more. The percentiles are of answered calls; None where there

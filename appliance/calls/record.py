@@ -45,7 +45,7 @@ class Course:
     to the caller, `given` counts answers that went on whole and were then not what was asked for, and `finishes` are
     the ends of answers, which alone bring the model's own counts. `sent` is the hash of the newest body for each
     answer. `context_cut`: a machine has left text out. `estimate` is of the prompt's tokens. `queued`: seconds that the
-    call has waited for a machine.
+    call has waited for a machine. `left_building`: some attempt went to a provider outside, whoever was asked later.
     """
 
     started: float
@@ -67,6 +67,7 @@ class Course:
     context_cut: bool = False
     estimate: int = 0
     queued: float = 0.0
+    left_building: bool = False
     text: Hash = field(default_factory=hashlib.sha256)
     order: InOrder = field(default_factory=InOrder)
 
@@ -113,6 +114,7 @@ class Course:
 
     def sending_out(self, provider: str, model: str, body: bytes, pii: Pii, masked: Mapping[Category, int]) -> None:
         """An attempt begins that leaves the building: `body`, in which `pii` was masked, goes to `provider`."""
+        self.left_building = True
         self._asked(provider, None, model, pii, masked)
         self.sent = {0: hashlib.sha256(body).hexdigest()}
 
@@ -230,6 +232,7 @@ def ledger_row(
         queue_ms=round(course.queued * 1000),
         first_token_ms=round((course.first_token - course.started) * 1000) if course.first_token else None,
         masked=course.pii_masked,
+        left_building=int(course.left_building),
     )
 
 

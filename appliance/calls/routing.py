@@ -13,6 +13,7 @@ from appliance.calls.address import Address
 from appliance.calls.classify import ExplicitTask, Task
 from appliance.calls.estimate import Prompt
 from appliance.calls.policy import Policy, Provider, Tier, local_lane, local_lane_exists, reachable
+from appliance.errors import ProviderNotAllowed
 
 
 class Prices(Protocol):
@@ -106,6 +107,15 @@ def decide(
         escalation=_local_candidate(policy) if escalates else None,
         scan_due=shield_on,
     )
+
+
+def stays(policy: Policy, address: Address) -> bool:
+    """Whether a call with this address can go nowhere but to the local lane, whatever its text is and whoever fails."""
+    try:
+        allowed = reachable(policy, sensitive=address.sensitive and local_lane_exists(policy))
+    except ProviderNotAllowed:
+        return True
+    return all(provider.local for provider in allowed)
 
 
 def after_scan(decision: Decision, *, found: bool) -> Decision:

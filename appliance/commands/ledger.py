@@ -90,6 +90,8 @@ def _csv(rows: list[list[str]]) -> bytes:
 
 
 def _cell(value: str | int | None) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()  # as in JSON
     if not isinstance(value, str):
         return "" if value is None else str(value)
     shown = looks.printable(value)  # no line, no end of a text, and nothing that a terminal would obey
@@ -124,7 +126,7 @@ def _calls(calls: list[LedgerCall]) -> tuple[str, ...]:
             call.key,
             call.task or looks.ABSENT,
             call.model or looks.ABSENT,
-            call.node or (looks.ABSENT if call.provider is None else f"({call.provider})"),
+            _where(call),
             f"{call.prompt_tokens}+{call.completion_tokens}",
             looks.questions(call.questions_milli),
             looks.seconds(call.total_ms),
@@ -133,3 +135,12 @@ def _calls(calls: list[LedgerCall]) -> tuple[str, ...]:
         for call in calls
     ]
     return text.table(headers, rows, whole=(0, 6, 7, 8))
+
+
+def _where(call: LedgerCall) -> str:
+    """Who answered. What left the building begins with a parenthesis, which a narrow terminal does not cut off."""
+    if call.node is not None:
+        return f"(left) {call.node}" if call.left else call.node
+    if call.provider is not None:
+        return f"({call.provider})"
+    return "(left)" if call.left else looks.ABSENT

@@ -263,7 +263,8 @@ def _which(call: Invocation) -> "Which":
 
     typed = call.typed
     since, until = (None if at is None else rfc3339(at) for at in (typed.since, typed.until))
-    return Which(since, until, typed.workspace, typed.key, typed.model, typed.node, typed.task, typed.ending)
+    of = (typed.workspace, typed.key, typed.model, typed.node, typed.task, typed.ending, typed.left)
+    return Which(since, until, *of)
 
 
 async def _ledger(client: "Client", call: Invocation) -> Outcome:

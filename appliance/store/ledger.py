@@ -12,7 +12,8 @@ from appliance.store.latency import bucket_of
 class LedgerRow(NamedTuple):
     """One call. Money in micro-dollars (None: unknown), questions in thousandths, times in milliseconds.
 
-    What a call never reached, such as a model for a refused one, is None.
+    What a call never reached, such as a model for a refused one, is None. `left_building`: 1 where it was sent to
+    anybody outside, whoever answered it in the end, else 0.
     """
 
     at_ms: int
@@ -37,6 +38,7 @@ class LedgerRow(NamedTuple):
     queue_ms: int | None = None
     first_token_ms: int | None = None
     masked: int = 0
+    left_building: int = 0
 
 
 DAY_MS = 86_400_000
@@ -59,9 +61,9 @@ SUMS = (
 """The columns of both tables of sums."""
 
 _COLUMNS = ", ".join(LedgerRow._fields)
-_KEY = ("day", "workspace_n", "key_n", "user_n", "provider", "model", "node", "task", "ending")
+_KEY = ("day", "workspace_n", "key_n", "user_n", "provider", "model", "node", "task", "ending", "left_building")
 _GROUP = ("dimension", "grp", "day")
-_DIMENSIONS = 6
+_DIMENSIONS = 7
 
 
 def _upsert(table: str, key: tuple[str, ...], counted: tuple[str, ...], rows: int) -> str:
@@ -98,7 +100,8 @@ def count(conn: sqlite3.Connection, row: LedgerRow, calls: int = 1) -> None:
     day = row.at_ms // DAY_MS
     sums = [calls * value for value in _sums(row)]
     model, node, task = row.model or "", row.node or "", row.task or ""
-    key = (day, row.workspace_n, row.key_n, row.user_n, row.provider or "", model, node, task, row.ending)
+    whose = (row.workspace_n, row.key_n, row.user_n)
+    key = (day, *whose, row.provider or "", model, node, task, row.ending, row.left_building)
     conn.execute(_COUNT_DAY, (*key, *sums))
     groups = (
         ("all", "", day),
@@ -107,6 +110,7 @@ def count(conn: sqlite3.Connection, row: LedgerRow, calls: int = 1) -> None:
         ("model", model, day),
         ("node", node, day),
         ("task", task, day),
+        ("left", row.left_building, day),
     )
     conn.execute(_COUNT_GROUPS, [value for group in groups for value in (*group, *sums)])
     if row.ending in ANSWERED:

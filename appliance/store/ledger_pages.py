@@ -14,7 +14,8 @@ SCAN = 4_000
 class Filters:
     """Which calls: None takes any. From `since_ms` on and before `until_ms`.
 
-    An empty `model`, `node` or `task` takes the calls that reached none.
+    An empty `model`, `node` or `task` takes the calls that reached none. `left_building`: 1 those that were sent to
+    anybody outside, 0 the others.
     """
 
     since_ms: int | None = None
@@ -25,6 +26,7 @@ class Filters:
     node: str | None = None
     task: str | None = None
     ending: str | None = None
+    left_building: int | None = None
 
     def named(self) -> dict[str, int | str]:
         """The columns that are filtered by equality, with their values."""
@@ -53,6 +55,7 @@ _INDEXES = {
     "node": "ledger_by_node",
     "task": "ledger_by_task",
     "ending": "ledger_by_ending",
+    "left_building": "ledger_by_left",
 }
 _BY_TIME = "ledger_by_time"
 _COLUMNS = ", ".join(LedgerRow._fields)

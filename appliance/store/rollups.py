@@ -7,7 +7,7 @@ from appliance.store.latency import Percentiles, percentiles
 from appliance.store.ledger import DAY_MS, SUMS
 from appliance.store.ledger_pages import Filters
 
-By = Literal["day", "workspace", "key", "model", "node", "task"]
+By = Literal["day", "workspace", "key", "model", "node", "task", "left"]
 
 _LAST_DAY = 2**31
 
@@ -17,11 +17,13 @@ _COLUMN: dict[str, str] = {
     "model": "model",
     "node": "node",
     "task": "task",
+    "left": "left_building",
 }
 
 
 class SumRow(NamedTuple):
-    """One group. `group` is a day since the epoch, a row number of a workspace or key, or a name ('': none reached).
+    """One group. `group` is a day since the epoch, a row number of a workspace or key, 1 for what left the building and
+    0 for what stayed, or a name ('': none reached).
 
     Money in micro-dollars, over the calls whose cost is known; `cost_unknown` counts the others, and `saved_micro` is
     what the full model would have cost more. Questions in thousandths. The percentiles are of the calls that a model

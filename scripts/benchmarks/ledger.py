@@ -66,6 +66,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "node": (NODES[0], NODES[-1]),
     "task": (TASKS[0], TASKS[-1]),
     "ending": (ENDINGS[0], ENDINGS[2]),
+    "left_building": (0, 1),
 }
 """Of each dimension its commonest value and its rarest."""
 
@@ -130,13 +131,13 @@ def _sums(conn: sqlite3.Connection, figures: dict[str, float]) -> None:
     took += [_timed(lambda n=n: month_milli(conn, workspace_n=n, **month)) for n in WORKSPACES]
     figures["questions of a month, longest"] = max(took)
     for words, span in (("a month", MONTH), ("all days", {})):
-        for by in (None, "day", "workspace", "key", "model", "node", "task"):
+        for by in (None, "day", "workspace", "key", "model", "node", "task", "left"):
             name = f"sums of {words}{f' by {by}' if by else ''}"
             figures[name] = _timed(lambda by=by, span=span: sums(conn, Filters(**span), by))
         crossed = [
             (filters, by)
             for filters in (Filters(key_n=KEYS[0], **span), Filters(model=LOCAL_MODELS[0], **span))
-            for by in ("day", "key", "model", "node", "task")
+            for by in ("day", "key", "model", "node", "task", "left")
         ]
         crossed += [(Filters(ending="failed", **span), by) for by in (None, "day", "key")]
         longest = max(_timed(lambda f=filters, by=by: sums(conn, f, by)) for filters, by in crossed)

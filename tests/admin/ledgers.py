@@ -15,12 +15,13 @@ LOCAL: dict[str, Any] = {
 OUTSIDE: dict[str, Any] = {
     "task": "complex", "tier": "full", "provider": "openai", "model": "gpt-4o", "prompt_tokens": 1000,
     "completion_tokens": 200, "questions_milli": 4000, "cost_micro": 4500, "full_cost_micro": 4500, "masked": 2,
-    "first_token_ms": 400,
+    "first_token_ms": 400, "left_building": 1,
 }  # fmt: skip
 
 
 async def fill(daemon: Daemon) -> None:
-    """Two calls of `laptop`, then three of `n8n` in the workspace `legal`; the last was refused."""
+    """Two calls of `laptop`, then three of `n8n` in the workspace `legal`; the last was refused, and the third was sent
+    outside before a machine here answered it."""
     await daemon.service.create_workspace("zoe", wire.NewName("legal"))
     await daemon.service.create_key("zoe", wire.NewKey("laptop"))
     await daemon.service.create_key("zoe", wire.NewKey("n8n", workspace="legal"))
@@ -28,7 +29,7 @@ async def fill(daemon: Daemon) -> None:
     calls = [
         ("2026-11-28T10:00:00Z", laptop, "complete", LOCAL),
         ("2026-11-28T23:59:59.999Z", laptop, "length", OUTSIDE),
-        ("2026-11-29T00:00:00Z", n8n, "complete", LOCAL),
+        ("2026-11-29T00:00:00Z", n8n, "complete", {**LOCAL, "left_building": 1}),
         ("2026-11-29T09:00:00Z", n8n, "failed", {**OUTSIDE, "questions_milli": 0, "cost_micro": None}),
         ("2026-11-29T09:00:01Z", n8n, "refused", {}),
     ]

@@ -12,7 +12,7 @@ async def filled(daemon: Daemon) -> Daemon:
     return daemon
 
 
-async def ids(daemon: Daemon, **which: str) -> list[str]:
+async def ids(daemon: Daemon, **which: str | bool) -> list[str]:
     page = await daemon.service.calls(CallsQuestion(Which(**which)))  # type: ignore[arg-type]  an ending is a word
     return [call.proof_id for call in page.calls]
 
@@ -25,6 +25,7 @@ async def test_a_call_has_all_that_the_ledger_has_with_names_in_place_of_numbers
     assert (first.node, first.model, first.task, first.tier) == (MACHINE.name, "qwen3", "simple", "fast")
     assert (first.cost_micro, first.full_cost_micro, first.questions_milli, first.first_token_ms) == (0, 500, 250, 90)
     assert (second.node, second.provider, second.masked, second.ending) == (None, "openai", 2, "length")
+    assert (first.left, second.left) == (False, True)
     assert first.key_id.startswith("key_")
 
 
@@ -41,13 +42,16 @@ async def test_a_call_has_all_that_the_ledger_has_with_names_in_place_of_numbers
         ({"node": ""}, "431"),
         ({"task": "complex"}, "31"),
         ({"ending": "refused"}, "4"),
+        ({"left": True}, "321"),
+        ({"left": False}, "40"),
+        ({"left": True, "node": MACHINE.name}, "2"),
         ({"since": "2026-11-29T00:00:00Z"}, "432"),
         ({"until": "2026-11-29T00:00:00Z"}, "10"),
         ({"since": "2026-11-29T01:00:00+01:00", "until": "2026-11-29T09:00:01Z"}, "32"),
         ({"key": "n8n", "model": "qwen3", "ending": "complete"}, "2"),
     ],
 )
-async def test_which_calls(filled: Daemon, which: dict[str, str], found: str):
+async def test_which_calls(filled: Daemon, which: dict[str, str | bool], found: str):
     assert await ids(filled, **which) == [f"prf_{one}" for one in found]
 
 
@@ -102,6 +106,7 @@ async def test_the_sum_of_all(filled: Daemon):
         ("model", {"": 1, "gpt-4o": 2, "qwen3": 2}),
         ("node", {"": 3, MACHINE.name: 2}),
         ("task", {"": 1, "complex": 2, "simple": 2}),
+        ("left", {"stayed": 2, "left": 3}),
     ],
 )
 async def test_by_group(filled: Daemon, by: str, calls: dict[str, int]):

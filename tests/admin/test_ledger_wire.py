@@ -11,6 +11,7 @@ from appliance.store import rollups
     [
         CallsQuestion(Which(since="2026-11-29T00:00:00Z", ending="complete"), 5, "1-2", oldest_first=True),
         SumsQuestion(Which(key="k"), "day"),
+        SumsQuestion(Which(left=False), "left"),
         ledger_wire.CallsPage((), "1-2"),
         ledger_wire.Sums((ledger_wire.Sum("a", *range(1, 10), None, ledger_wire.Percentiles(1, 2, 3, 4)),)),
     ],
@@ -22,6 +23,11 @@ def test_what_is_said_arrives(shape: object):
 def test_a_word_that_is_no_ending_is_refused():
     with pytest.raises(wire.InvalidInput, match="ending"):
         wire.decode(CallsQuestion, {"which": {"ending": "done"}})
+
+
+def test_left_is_true_or_false():
+    with pytest.raises(wire.InvalidInput, match="left"):
+        wire.decode(CallsQuestion, {"which": {"left": 1}})
 
 
 def test_the_groups_are_those_of_the_roll_ups():

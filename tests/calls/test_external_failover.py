@@ -1,4 +1,4 @@
-"""Who answers when Anthropic's stream fails before it has said anything.
+"""Who answers when Anthropic's stream fails before it has said anything, and what the ledger says of it.
 
 Sources: routing.md ("Choice", 5); gateway.md ("Streaming": failover only before the first byte of content); Anthropic's
 documentation ("Error events": `overloaded_error` may come as an event, where it would be a 529 otherwise).
@@ -10,10 +10,12 @@ from pathlib import Path
 import orjson
 import pytest
 
+from appliance.admin.ledger_wire import CallsQuestion, SumsQuestion, Which
 from tests.box import Box, box
 from tests.calls.outside import add
 from tests.upstreams.anthropic import AnthropicDouble, Step, anthropic_double, says
 from tests.upstreams.anthropic_events import error, event, ping, start, text
+from tests.upstreams.ollama import OllamaDouble, refuses
 
 OVERLOADED = error("overloaded_error", "Overloaded")
 
@@ -82,3 +84,56 @@ async def test_what_has_begun_ends_with_the_fault(two: Two, fault: Step):
     assert "event: error" in answer.text
     assert "message_stop" not in answer.text
     assert second.received == []
+
+
+class TestWhatLeftTheBuilding:
+    """The ledger names who answered last, and tells all the same that a call was sent outside before, or after."""
+
+    @pytest.fixture
+    async def office(
+        self, tmp_path: Path, ollama: OllamaDouble, monkeypatch: pytest.MonkeyPatch
+    ) -> AsyncIterator[tuple[Box, AnthropicDouble]]:
+        """A gateway with one provider and a machine of its own, which the policy lets follow each other."""
+        monkeypatch.setattr("appliance.lanes.retries.PAUSES", (0.0, 0.0))
+        async with anthropic_double() as double, box(tmp_path / "state", ollama.url) as gateway:
+            await add(gateway, double, "anthropic", active=False)
+            yield gateway, double
+
+    @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+    @pytest.mark.parametrize("fault", SILENT)
+    async def test_a_machine_answers_what_a_provider_was_sent(
+        self, office: tuple[Box, AnthropicDouble], ollama: OllamaDouble, fault: str, stream: bool
+    ):
+        gateway, double = office
+        await gateway.admin.set_allow_list(("anthropic", "ollama"))
+        double.default = says(*SILENT[fault])
+        answer = await gateway.http.post("/v1/messages", content=body(stream))
+        assert (answer.status_code, len(ollama.received)) == (200, 1)
+        assert b"Hi" in double.received[0]
+        row = await gateway.ledger(answer.headers["x-pulse-proof"])
+        assert (row.provider, row.ending, row.left_building) == ("ollama", "complete", 1)
+        assert row.node is not None
+
+    async def test_a_provider_answers_what_a_machine_did_not(
+        self, office: tuple[Box, AnthropicDouble], ollama: OllamaDouble
+    ):
+        gateway, _ = office
+        await gateway.admin.set_allow_list(("ollama", "anthropic"))
+        ollama.default = refuses(500, "broken")
+        answer = await gateway.chat(gateway.body("word " * 500))
+        row = await gateway.ledger(answer.headers["x-pulse-proof"])
+        assert (row.provider, row.left_building, len(ollama.received) > 0) == ("anthropic", 1, True)
+
+    async def test_the_api_is_asked_for_it(self, office: tuple[Box, AnthropicDouble]):
+        gateway, double = office
+        await gateway.admin.set_allow_list(("anthropic", "ollama"))
+        answered = [await gateway.chat()]
+        double.default = says("die")
+        answered += [await gateway.chat(), await gateway.chat(gateway.body(model="pulse-sensitive"))]
+        outside, failed_over, stayed = (answer.headers["x-pulse-proof"] for answer in answered)
+        left = (await gateway.admin.calls(CallsQuestion(Which(left=True)))).calls
+        assert [(one.proof_id, one.provider) for one in left] == [(failed_over, "ollama"), (outside, "anthropic")]
+        others = (await gateway.admin.calls(CallsQuestion(Which(left=False)))).calls
+        assert [one.proof_id for one in others] == [stayed]
+        sums = (await gateway.admin.sums(SumsQuestion(Which(), "left"))).sums
+        assert [(one.group, one.calls) for one in sums] == [("stayed", 1), ("left", 2)]

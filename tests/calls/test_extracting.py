@@ -104,6 +104,7 @@ async def test_it_is_a_call_of_its_own_and_counts_no_questions(gateway: Box, oll
     extraction, main = await rows(gateway)
     assert (extraction.task, extraction.questions_milli, extraction.ending) == ("extraction", 0, "complete")
     assert (extraction.dialect, main.dialect, main.task, main.questions_milli) == ("native", "native", "simple", 250)
+    assert (extraction.left_building, main.left_building) == (0, 0)
     # The administrator has its certificate, and no key sees it.
     proof = orjson.loads(await gateway.admin.proof(extraction.proof_id))
     assert proof["payload"]["routing"]["taskType"] == "extraction"
@@ -323,6 +324,18 @@ async def test_outside_it_is_masked_and_what_comes_back_is_what_was_said(tmp_pat
         assert b"06 12 34 56 78" not in received(double)
         assert [one["value"] for one in await stored(gateway)] == ["06 12 34 56 78"]
         assert len(asked) == 2
+
+
+async def test_it_has_left_too_though_a_machine_has_answered(tmp_path: Path, ollama: OllamaDouble):
+    ollama.default = good_model(PHONE)
+    async with outside(tmp_path / "state", "openai", ollama.url, shield="off") as (gateway, double):
+        await gateway.admin.set_allow_list(("openai", "ollama"))
+        double.default = openai_upstream.refuses(400)
+        assert (await ask(gateway)).status_code == 400
+        double.default = openai_upstream.says("die")
+        assert (await ask(gateway)).json()["extracted"] == [PHONE]
+        found = [(row.task, row.provider, row.left_building) for row in await rows(gateway)]
+        assert found == [("simple", "openai", 1), ("extraction", "ollama", 1), ("simple", "ollama", 1)]
 
 
 HISTORY = [

@@ -72,6 +72,20 @@ def test_what_was_masked_is_that_of_the_newest_attempt():
     assert (course.pii_masked, course.masked) == (0, {})
 
 
+@pytest.mark.parametrize("sent", [("out",), ("out", "in"), ("in", "out"), ("out", "in", "in"), ("in",), ()])
+def test_a_call_has_left_where_any_attempt_went_outside(sent: tuple[str, ...]):
+    course = Course(started=0.0, shield_mode="standard", decision=to(LANE, "m"))
+    for where in sent:
+        if where == "out":
+            course.sending_out("openai", "large", b"body", Pii("standard"), {})
+        else:
+            course.sending(MACHINE, "m", b"body")
+        course.goes_elsewhere()
+    row = ledger_row(course, CALL, "prf_x", "failed", total_seconds=1, rates=Rates())
+    assert row.left_building == int("out" in sent)
+    assert row.provider == {"out": "openai", "in": "ollama", "": None}[sent[-1] if sent else ""]
+
+
 def test_the_costs_are_those_that_were_found():
     row = ledger_row(answered(), CALL, "prf_x", "complete", total_seconds=1.5, rates=Rates(), costs=Costs(None, 12))
     assert (row.cost_micro, row.full_cost_micro) == (None, 12)

@@ -16,6 +16,7 @@ from appliance.calls.routing import (
     after_failure,
     after_scan,
     decide,
+    stays,
 )
 from appliance.errors import ProviderNotAllowed
 
@@ -292,6 +293,22 @@ class TestAfterFailure:
         assert not local.must_scan
 
 
+@pytest.mark.parametrize(
+    ("settings", "model", "expected"),
+    [
+        ({}, "pulse-auto", True),
+        ({"active": "openai"}, "pulse-auto", False),
+        ({"active": "openai"}, "pulse-sensitive", True),
+        ({"active": "openai", "app_mode": "cloud"}, "pulse-sensitive", False),
+        ({"allow": ("ollama", "openai")}, "pulse-auto", False),
+        ({"allow": ("ollama", "openai")}, "gpt-4o+sensitive", True),
+        ({"allow": ("nowhere",)}, "pulse-auto", True),
+    ],
+)
+def test_which_calls_can_only_stay(policy: Make, settings: Mapping[str, object], model: str, expected: bool):
+    assert stays(policy(**settings), parse(model)) == expected
+
+
 MODELS = st.none() | st.sampled_from(["a", "b", "c"])
 EXTERNAL = st.builds(
     Provider, st.just(""), st.sampled_from(["openai", "mistral"]), MODELS, MODELS, local=st.just(False)
@@ -325,6 +342,7 @@ def test_no_path_leaves_what_the_policy_allows(policy: Policy, call: tuple[str, 
         decision: Decision | None = decide(policy, address, call[1], prices=prices)
     except ProviderNotAllowed:
         assert not (address.sensitive and local_lane_exists(policy))
+        assert stays(policy, address)
         return
     allowed = set(policy.allow if policy.allow is not None else (policy.active,))
     steps = 0
@@ -342,6 +360,7 @@ def test_no_path_leaves_what_the_policy_allows(policy: Policy, call: tuple[str, 
             assert choice.provider.name in allowed
             assert not (address.sensitive and local_lane_exists(policy))
         if not choice.provider.local:
+            assert not stays(policy, address)
             assert not decision.must_scan
             assert not (found and decision.escalation), "text with a finding stays where it can"
         decision = after_failure(decision)

@@ -1,14 +1,16 @@
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
+from appliance.admin import looks
 from appliance.admin.client import Client
-from appliance.admin.ledger_wire import Which
+from appliance.admin.ledger_wire import CallsQuestion, Which
 from appliance.commands import ledger
 from appliance.store.retention import delete_old
 from tests.admin.ledgers import fill
-from tests.admin.played import Daemon
+from tests.admin.played import MACHINE, Daemon
 
 
 @pytest.fixture
@@ -48,12 +50,46 @@ async def test_sums(client: Client):
 
 
 @pytest.mark.usefixtures("filled")
+async def test_sums_of_what_left_and_what_stayed(client: Client):
+    outcome = await ledger.show_sums(client, Which(), "left")
+    assert [line.split()[:2] for line in outcome.lines] == [["LEFT", "CALLS"], ["stayed", "2"], ["left", "3"]]
+    assert [one["group"] for one in outcome.document["sums"]] == ["stayed", "left"]
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_call_that_left_says_so_though_a_machine_has_answered_it(client: Client):
+    outcome = await ledger.show(client, Which(left=True), 20, None)
+    assert "calls      3," in outcome.lines[0]
+    outside = ("(openai)", f"(left) {MACHINE.name}", "(openai)")
+    assert [name in line for line, name in zip(outcome.lines[-3:], outside, strict=True)] == [True, True, True]
+    assert [(call["proof_id"], call["provider"], call["left"]) for call in outcome.document["calls"]] == [
+        ("prf_3", "openai", True),
+        ("prf_2", "ollama", True),
+        ("prf_1", "openai", True),
+    ]
+    stayed = await ledger.show(client, Which(left=False), 20, None)
+    assert [f" {MACHINE.name} " in line for line in stayed.lines[-2:]] == [False, True]
+    assert not any("(" in line for line in stayed.lines[-2:])
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_call_that_a_crash_has_cut_off_says_that_it_may_have_left(client: Client):
+    (refused, *_) = (await client.calls(CallsQuestion(Which()))).calls
+    assert (refused.provider, ledger._where(refused), ledger._where(replace(refused, left=True))) == (
+        None,
+        looks.ABSENT,
+        "(left)",
+    )
+
+
+@pytest.mark.usefixtures("filled")
 async def test_an_export_has_every_call_oldest_first(client: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ledger, "EXPORT_ROWS", 2)
     written = b"".join([piece async for piece in ledger.export(client, Which())])
     rows = list(csv.DictReader(io.StringIO(written.decode(), newline="")))
     assert [row["proof_id"] for row in rows] == [f"prf_{n}" for n in range(5)]
     assert (rows[0]["cost_micro"], rows[3]["cost_micro"]) == ("0", "")
+    assert [row["left"] for row in rows] == ["false", "true", "true", "true", "false"]
     # A caller chooses the address, and a spreadsheet would compute it.
     assert rows[0]["address"] == "'=pulse-auto"
 
@@ -104,6 +140,7 @@ async def test_as_many_calls_as_anybody_wants(client: Client):
         ("Zoé", "Zoé"),
         (None, ""),
         (-5, "-5"),
+        (True, "true"),
     ],
 )
 def test_a_cell_computes_nothing_and_obeys_nobody(value: str | int | None, cell: str):

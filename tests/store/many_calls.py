@@ -102,4 +102,5 @@ def _kind(draw: random.Random) -> LedgerRow:
         queue_ms=0,
         first_token_ms=total_ms // 8 if reached else None,
         masked=draw.choice([0, 0, 0, 2]),
+        left_building=int(reached and (not local or draw.random() < 0.01)),
     )

@@ -50,7 +50,7 @@ def test_a_call_is_counted_by_its_day_and_by_each_dimension(metered: sqlite3.Con
     ledger.insert(metered, base._replace(proof_id="prf_c", cost_micro=3, full_cost_micro=None))
     sums = (3, 30, 12, 750, 5, 1, 14, 7, 6)
     assert metered.execute("SELECT * FROM ledger_days").fetchall() == [
-        (1, 19_675, 1, 1, 1, "ollama", "m", "node_1", "code", "complete", *sums)
+        (1, 19_675, 1, 1, 1, "ollama", "m", "node_1", "code", "complete", 0, *sums)
     ]
     assert metered.execute("SELECT dimension, grp, day FROM ledger_groups ORDER BY n").fetchall() == [
         ("all", "", 19_675),
@@ -59,6 +59,7 @@ def test_a_call_is_counted_by_its_day_and_by_each_dimension(metered: sqlite3.Con
         ("model", "m", 19_675),
         ("node", "node_1", 19_675),
         ("task", "code", 19_675),
+        ("left", 0, 19_675),
     ]
     columns = ", ".join(ledger.SUMS)
     assert set(metered.execute(f"SELECT {columns} FROM ledger_groups").fetchall()) == {sums}
@@ -68,6 +69,22 @@ def test_what_a_call_never_reached_is_counted_under_an_empty_name(metered: sqlit
     ledger.insert(metered, row("prf_a")._replace(model=None, ending="refused"))
     names = metered.execute("SELECT provider, model, node, task FROM ledger_days").fetchall()
     assert names == [("", "", "", "")]
+
+
+def test_a_call_that_left_is_counted_apart_from_one_that_is_like_it_but_for_that(metered: sqlite3.Connection):
+    stayed = row("prf_a")._replace(provider="ollama", node="node_1")
+    ledger.insert(metered, stayed)
+    ledger.insert(metered, stayed._replace(proof_id="prf_b", left_building=1))
+    ledger.insert(metered, stayed._replace(proof_id="prf_c", left_building=1))
+    counted = "SELECT left_building, calls FROM ledger_days ORDER BY left_building"
+    assert metered.execute(counted).fetchall() == [(0, 1), (1, 2)]
+    groups = "SELECT grp, calls FROM ledger_groups WHERE dimension = 'left' ORDER BY grp"
+    assert metered.execute(groups).fetchall() == [(0, 1), (1, 2)]
+
+
+def test_a_call_has_left_or_has_not(metered: sqlite3.Connection):
+    with pytest.raises(sqlite3.IntegrityError, match="left_building"):
+        ledger.insert(metered, row("prf_a")._replace(left_building=2))
 
 
 def test_a_day_ends_at_midnight_in_utc(metered: sqlite3.Connection):
@@ -83,7 +100,7 @@ def test_times_are_counted_of_calls_that_a_model_answered(metered: sqlite3.Conne
         ledger.insert(metered, row(f"prf_first_{ending}")._replace(ending=ending, first_token_ms=1))
     times = "SELECT bucket, first_tokens, totals FROM ledger_times WHERE dimension = ? ORDER BY bucket"
     # 1 ms is bucket 1; 120 ms lies in bucket 28, which begins at 2^(27/4) = 107.6 and ends at 2^7 = 128.
-    for dimension in ("all", "workspace", "key", "model", "node", "task"):
+    for dimension in ("all", "workspace", "key", "model", "node", "task", "left"):
         assert metered.execute(times, (dimension,)).fetchall() == [(1, 3, 0), (28, 0, 6)]
 
 

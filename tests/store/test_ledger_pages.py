@@ -27,6 +27,7 @@ def row(number: int, draw: random.Random) -> LedgerRow:
         model=draw.choice(["small", "large", None]),
         node=draw.choice(["node_1", "node_2", None]),
         task=draw.choice(["simple", "code", None]),
+        left_building=draw.choice([0, 0, 1]),
     )
 
 
@@ -46,9 +47,9 @@ def expected(conn: sqlite3.Connection, filters: Filters) -> list[str]:
 
 
 def matches(one: LedgerRow, filters: Filters) -> bool:
-    for name in ("workspace_n", "key_n", "model", "node", "task", "ending"):
-        asked = getattr(filters, name)
-        if asked is not None and (getattr(one, name) or "") != asked:
+    for name in ("workspace_n", "key_n", "model", "node", "task", "ending", "left_building"):
+        asked, value = getattr(filters, name), getattr(one, name)
+        if asked is not None and ("" if value is None else value) != asked:
             return False
     since, until = filters.since_ms, filters.until_ms
     return (since is None or one.at_ms >= since) and (until is None or one.at_ms < until)
@@ -67,12 +68,20 @@ def walked(
             return found
 
 
-ASKED = {"key_n": 2, "workspace_n": 1, "model": "large", "node": "node_1", "task": "code", "ending": "failed"}
+ASKED = {
+    "key_n": 2,
+    "workspace_n": 1,
+    "model": "large",
+    "node": "node_1",
+    "task": "code",
+    "ending": "failed",
+    "left_building": 1,
+}
 SPAN = {"since_ms": 1_000_050, "until_ms": 1_000_150}
 
 
 @pytest.mark.parametrize("scan", [1, 7, 4_000])
-@pytest.mark.parametrize("size", [0, 1, 2, 6])
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
 def test_walking_the_pages_brings_each_row_once_whatever_is_asked_for(
     filled: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, scan: int, size: int
 ):
@@ -89,6 +98,13 @@ def test_an_empty_name_takes_the_calls_that_reached_none(filled: sqlite3.Connect
     for filters in (Filters(model=""), Filters(node="", task=""), Filters(task="", key_n=1)):
         wanted = expected(filled, filters)
         assert wanted
+        assert walked(filled, filters, 50) == wanted
+
+
+def test_what_stayed_is_asked_for_by_a_zero(filled: sqlite3.Connection):
+    for filters in (Filters(left_building=0), Filters(left_building=0, key_n=2, **SPAN)):
+        wanted = expected(filled, filters)
+        assert 0 < len(wanted) < ROWS
         assert walked(filled, filters, 50) == wanted
 
 
@@ -113,6 +129,8 @@ def test_a_page_looks_along_the_index_of_the_rarest_value(filled: sqlite3.Connec
     filled.set_trace_callback(statements.append)
     page(filled, Filters(workspace_n=1, ending="refused", task="code"), 10)
     assert "INDEXED BY ledger_by_ending" in statements[-1]
+    page(filled, Filters(workspace_n=1, left_building=1), 10)
+    assert "INDEXED BY ledger_by_left" in statements[-1]
     page(filled, Filters(workspace_n=1, key_n=2), 10)
     assert "INDEXED BY ledger_by_key" in statements[-1]
     page_forward(filled, Filters(workspace_n=1, key_n=2), 10)

@@ -28,6 +28,7 @@ VALUES = {
     "node": (NODES[0], NODES[-1]),
     "task": (TASKS[0], TASKS[-1]),
     "ending": (ENDINGS[0], ENDINGS[2]),
+    "left_building": (0, 1),
 }
 MIDDLE_MS = (FIRST_DAY + 15) * DAY_MS
 WEEK = {"since_ms": MIDDLE_MS - 3 * DAY_MS, "until_ms": MIDDLE_MS + 4 * DAY_MS}
@@ -78,7 +79,7 @@ def test_the_questions_of_a_month_and_its_sums_take_less_than_100_ms(conn: sqlit
     month = {"first_day": FIRST_DAY, "last_day": FIRST_DAY + DAYS - 1}
     assert sum(month_milli(conn, key_n=n, **month) for n in KEYS) == sums(conn, Filters())[0].questions_milli
     assert max(best_ms(lambda n=n: month_milli(conn, key_n=n, **month)) for n in KEYS) < BOUND_MS
-    for by in (None, "day", "workspace", "key", "model", "node", "task"):
+    for by in (None, "day", "workspace", "key", "model", "node", "task", "left"):
         assert sum(one.calls for one in sums(conn, Filters(), by)) == ROWS
         assert best_ms(lambda by=by: sums(conn, Filters(), by)) < BOUND_MS
 

@@ -58,6 +58,72 @@ def test_a_migration_that_fails_leaves_nothing_behind(conn: sqlite3.Connection, 
     assert not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'half'").fetchone()
 
 
+def ended(number: int) -> LedgerRow:
+    """A call as the first version could have written it, with what is known of it now. Where it was answered, it was by
+    a machine here or by a provider outside."""
+    ending = ("complete", "length", "context_cut", "refused", "cancelled", "failed")[number % 6]
+    asked = ("ollama", "openai", "mistral", "ollama" if ending in ledger.ANSWERED else None)[number % 4]
+    return LedgerRow(
+        at_ms=number * 30_000_000,
+        proof_id=f"prf_more_{number}",
+        workspace_n=3,
+        key_n=2,
+        user_n=4,
+        dialect="openai",
+        address="pulse-auto",
+        ending=ending,
+        total_ms=round(1.09**number) - 1,  # one time in every bucket
+        task=(None, "code", "simple")[number % 3],
+        provider=asked,
+        model=asked and f"{asked}-{number % 2}",
+        node=f"node_{number % 2}" if asked == "ollama" else None,
+        prompt_tokens=number,
+        completion_tokens=2 * number,
+        questions_milli=250,
+        cost_micro=(None, 0, 7)[number % 3],
+        full_cost_micro=(None, 50)[number % 2],
+        first_token_ms=(None, number)[number % 2],
+        masked=number % 4,
+        left_building=int(asked in ("openai", "mistral")),
+    )
+
+
+OLDEST = LedgerRow(
+    5, "prf_1", 3, 2, 4, "openai", "pulse-auto", "complete", 9, provider="openai", model="gpt-4o", prompt_tokens=1,
+    completion_tokens=2, questions_milli=250, left_building=1,
+)  # fmt: skip
+ROWS = [OLDEST, *(ended(number) for number in range(220))]
+
+
+def insert_old(conn: sqlite3.Connection, rows: list[LedgerRow]) -> None:
+    """As the first version did, which had no word for what left."""
+    known = LedgerRow._fields[:-1]
+    assert LedgerRow._fields[-1] == "left_building"
+    conn.executemany(
+        f"INSERT INTO ledger ({', '.join(known)}) VALUES ({', '.join('?' for _ in known)})", [row[:-1] for row in rows]
+    )
+
+
+def rolled_up(conn: sqlite3.Connection) -> dict[str, list[object]]:
+    """All of the roll-ups, in an order of their own."""
+    found: dict[str, list[object]] = {}
+    for table in ("ledger_days", "ledger_groups", "ledger_times"):
+        names = ", ".join(one[1] for one in conn.execute(f"PRAGMA table_info({table})") if one[1] != "n")
+        found[table] = conn.execute(f"SELECT {names} FROM {table} ORDER BY {names}").fetchall()
+    return found
+
+
+def rolled_up_of(rows: list[LedgerRow]) -> dict[str, list[object]]:
+    """What the roll-ups hold after each of these calls."""
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(fresh)
+    for row in rows:
+        ledger.insert(fresh, row)
+    found = rolled_up(fresh)
+    fresh.close()
+    return found
+
+
 class TestFromVersion1:
     """A database that the first version wrote, with a row in every table that a later migration could touch."""
 
@@ -79,9 +145,9 @@ class TestFromVersion1:
             INSERT INTO log_entries VALUES (0, 't', x'01', 'kid', x'02', x'03');
             INSERT INTO open_intents VALUES (0, 'prf_1');
             INSERT INTO certificates VALUES (0, 'prf_1', 3);
-            INSERT INTO ledger (at_ms, proof_id, workspace_n, key_n, user_n, dialect, address, prompt_tokens,
-                completion_tokens, questions_milli, total_ms, masked, ending)
-                VALUES (5, 'prf_1', 3, 2, 4, 'openai', 'pulse-auto', 1, 2, 250, 9, 0, 'complete');
+            INSERT INTO ledger (at_ms, proof_id, workspace_n, key_n, user_n, dialect, address, provider, model,
+                prompt_tokens, completion_tokens, questions_milli, total_ms, masked, ending)
+                VALUES (5, 'prf_1', 3, 2, 4, 'openai', 'pulse-auto', 'openai', 'gpt-4o', 1, 2, 250, 9, 0, 'complete');
             """
         )
         return conn
@@ -98,57 +164,40 @@ class TestFromVersion1:
         assert after["workspaces"] == [(3, "ws_3", "legal", 5, None)]
         assert after["users"] == [(*row, None) for row in cast("list[tuple[object, ...]]", before["users"])]
         assert after["certificates"] == [(0, "prf_1", 3, 0)]
-        widened = ("workspaces", "users", "certificates")
+        assert after["ledger"] == [(*row, 1) for row in cast("list[tuple[object, ...]]", before["ledger"])]
+        widened = ("workspaces", "users", "certificates", "ledger")
         assert {table: after[table] for table in before if table not in widened} == {
             table: rows for table, rows in before.items() if table not in widened
         }
         new = {table: len(rows) for table, rows in after.items() if table not in before}
-        rolled_up = {"ledger_days": 1, "ledger_groups": 6, "ledger_times": 6}
+        rolled_up = {"ledger_days": 1, "ledger_groups": 7, "ledger_times": 7}
         of_facts = {"facts": 0, "fact_slots": 0, "fact_slots_free": 0}
         of_machines = {"nodes": 0, "gateway_identity": 0, "cluster_key": 0}
         of_providers = {"providers": 0, "allow_lists": 0}
         assert new == {"storage_probe": 0, "tls_authority": 0, **of_providers, **of_facts, **of_machines, **rolled_up}
 
     def test_the_roll_ups_are_those_that_each_call_would_have_made(self, old: sqlite3.Connection):
-        rows = [
-            LedgerRow(
-                at_ms=number * 30_000_000,
-                proof_id=f"prf_more_{number}",
-                workspace_n=3,
-                key_n=2,
-                user_n=4,
-                dialect="openai",
-                address="pulse-auto",
-                ending=("complete", "length", "context_cut", "refused", "cancelled", "failed")[number % 6],
-                total_ms=round(1.09**number) - 1,  # one time in every bucket
-                task=(None, "code", "simple")[number % 3],
-                provider=(None, "ollama")[number % 2],
-                model=(None, "qwen3")[number % 2],
-                node=(None, "node_1", "node_2")[number % 3],
-                prompt_tokens=number,
-                completion_tokens=2 * number,
-                questions_milli=250,
-                cost_micro=(None, 0, 7)[number % 3],
-                full_cost_micro=(None, 50)[number % 2],
-                first_token_ms=(None, number)[number % 2],
-                masked=number % 4,
-            )
-            for number in range(220)
-        ]
-        columns = ", ".join(LedgerRow._fields)
-        places = ", ".join("?" for _ in LedgerRow._fields)
-        old.executemany(f"INSERT INTO ledger ({columns}) VALUES ({places})", rows)
-        fresh = sqlite3.connect(":memory:", isolation_level=None)
-        migrate(fresh)
-        for row in [ledger.get(old, "prf_1"), *rows]:
-            assert row is not None
-            ledger.insert(fresh, row)
+        insert_old(old, ROWS[1:])
         migrate(old)
-        for table in ("ledger_days", "ledger_groups", "ledger_times"):
-            names = ", ".join(one[1] for one in fresh.execute(f"PRAGMA table_info({table})") if one[1] != "n")
-            ordered = f"SELECT {names} FROM {table} ORDER BY {names}"
-            assert old.execute(ordered).fetchall() == fresh.execute(ordered).fetchall(), table
-        fresh.close()
+        assert rolled_up(old) == rolled_up_of(ROWS)
+
+    def test_of_days_whose_rows_are_gone_it_is_told_what_left_too(
+        self, old: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    ):
+        insert_old(old, ROWS[1:])
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "migrations", lambda: migrations()[:8])
+            migrate(old)
+        old.execute("DELETE FROM ledger")
+        migrate(old)
+        assert rolled_up(old) == rolled_up_of(ROWS)
+
+    def test_what_left_is_told_by_who_was_asked_last(self, old: sqlite3.Connection):
+        insert_old(old, ROWS[1:])
+        migrate(old)
+        columns = ", ".join(LedgerRow._fields)
+        assert [LedgerRow(*row) for row in old.execute(f"SELECT {columns} FROM ledger ORDER BY n")] == ROWS
+        assert {row.provider for row in ROWS} == {None, "ollama", "openai", "mistral"}
 
     def test_the_file_is_kept_as_it_was(self, old: sqlite3.Connection, tmp_path: Path):
         # operations.md, "Never lose anything": migrations run "after an automatic backup".

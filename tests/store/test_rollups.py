@@ -42,6 +42,7 @@ def rows() -> list[LedgerRow]:
                 full_cost_micro=draw.choice([None, 400]),
                 first_token_ms=draw.choice([None, 30]),
                 masked=draw.randrange(4),
+                left_building=draw.choice([0, 0, 1]),
             )
         )
     return made
@@ -64,18 +65,31 @@ def filled(metered: sqlite3.Connection, rows: list[LedgerRow], images: list[byte
     return metered
 
 
-COLUMN = {"workspace": "workspace_n", "key": "key_n", "model": "model", "node": "node", "task": "task"}
+COLUMN = {
+    "workspace": "workspace_n",
+    "key": "key_n",
+    "model": "model",
+    "node": "node",
+    "task": "task",
+    "left": "left_building",
+}
+BY: list[By | None] = [None, "day", "workspace", "key", "model", "node", "task", "left"]
+
+
+def value_of(one: LedgerRow, name: str) -> int | str:
+    value = getattr(one, name)
+    return "" if value is None else value
 
 
 def group_of(one: LedgerRow, by: By | None) -> int | str | None:
     if by is None:
         return None
-    return one.at_ms // DAY_MS if by == "day" else getattr(one, COLUMN[by]) or ""
+    return one.at_ms // DAY_MS if by == "day" else value_of(one, COLUMN[by])
 
 
 def taken(one: LedgerRow, filters: Filters) -> bool:
     named = ((name, getattr(filters, name)) for name in (*COLUMN.values(), "ending"))
-    if any(value is not None and (getattr(one, name) or "") != value for name, value in named):
+    if any(value is not None and value_of(one, name) != value for name, value in named):
         return False
     day = one.at_ms // DAY_MS
     since, until = filters.since_ms, filters.until_ms
@@ -110,13 +124,17 @@ QUESTIONS = [
     Filters(node="node_2"),
     Filters(task="code", **SPAN),
     Filters(ending="failed"),
+    Filters(left_building=1),
+    Filters(left_building=0, **SPAN),
+    Filters(left_building=1, node="node_1"),
+    Filters(left_building=0, key_n=2, ending="complete"),
     Filters(key_n=2, model="small"),
     Filters(**SPAN, workspace_n=1, model="", node="node_1", task="simple", ending="complete"),
 ]
 
 
 @pytest.mark.parametrize("filters", QUESTIONS, ids=str)
-@pytest.mark.parametrize("by", [None, "day", "workspace", "key", "model", "node", "task"])
+@pytest.mark.parametrize("by", BY)
 def test_sums_are_those_of_the_rows(filled: sqlite3.Connection, rows: list[LedgerRow], filters: Filters, by: By | None):
     asked = sorted((one for one in rows if taken(one, filters)), key=lambda one: str(group_of(one, by)))
     assert asked
@@ -128,6 +146,7 @@ def test_sums_are_those_of_the_rows(filled: sqlite3.Connection, rows: list[Ledge
 def test_the_groups_come_in_order(filled: sqlite3.Connection):
     assert [one.group for one in sums(filled, Filters(), "key")] == [1, 2, 3]
     assert [one.group for one in sums(filled, Filters(), "model")] == ["", "large", "small"]
+    assert [one.group for one in sums(filled, Filters(), "left")] == [0, 1]
     days = [one.group for one in sums(filled, Filters(), "day")]
     assert days == sorted(days, key=lambda day: int(day or 0))
     assert [one.group for one in sums(filled, Filters(ending="failed"), "key")] == [1, 2, 3]
@@ -143,7 +162,7 @@ def test_without_calls_there_are_no_groups_and_a_total_of_zeros(metered: sqlite3
 ANSWERED = ("complete", "length", "context_cut")
 
 
-@pytest.mark.parametrize("by", [None, "day", "workspace", "key", "model", "node", "task"])
+@pytest.mark.parametrize("by", BY)
 def test_percentiles_are_those_of_the_answered_calls(filled: sqlite3.Connection, rows: list[LedgerRow], by: By | None):
     for one in sums(filled, Filters(**SPAN), by):
         group = [row for row in rows if taken(row, Filters(**SPAN)) and group_of(row, by) == one.group]
@@ -162,6 +181,14 @@ def test_a_filter_by_the_same_dimension_keeps_the_percentiles_and_another_one_ha
     assert all(one.total is not None for one in sums(filled, Filters(model="small"), "day"))
     for filters, by in ((Filters(key_n=2), "model"), (Filters(ending="complete"), None)):
         assert all((one.first_token, one.total) == (None, None) for one in sums(filled, filters, by))
+
+
+def test_what_left_and_what_stayed_is_all_there_is(filled: sqlite3.Connection, rows: list[LedgerRow]):
+    stayed, left = (sums(filled, Filters(left_building=one))[0] for one in (0, 1))
+    assert (stayed.calls, left.calls) == (len(rows) - left.calls, sum(one.left_building for one in rows))
+    by_left = {one.group: one for one in sums(filled, Filters(), "left")}
+    assert (by_left[0].total, by_left[1].total) == (stayed.total, left.total)
+    assert stayed.total is not None
 
 
 def test_the_sums_stay_when_the_rows_go(filled: sqlite3.Connection):
