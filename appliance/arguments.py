@@ -66,6 +66,8 @@ def _allowance(group: Any) -> None:
 
 def _serve_and_engine(commands: Any) -> None:
     command(commands, "serve", "Run the gateway until it is stopped (SIGTERM or Ctrl-C).")
+    admin = command(commands, "admin", "Open the console in this terminal; over SSH: ssh -t HOST synapse admin.")
+    admin.add_argument("--mouse", action="store_true", help="use the mouse too; text is then selected with Shift")
     engine = command(commands, "engine", "Serve a small model behind Ollama's API, for a machine without Ollama.")
     engine.add_argument("--host", metavar="H", help="the address to listen on (127.0.0.1)")
     engine.add_argument("--port", metavar="N", type=read(values.index), help="the port, 0 for any (11480)")

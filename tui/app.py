@@ -4,9 +4,11 @@ Must not know what a page shows.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import ClassVar, cast
 
 from textual.app import App, SystemCommand
+from textual.binding import BindingType
 from textual.screen import Screen
 
 from appliance.admin.client import Client
@@ -45,7 +47,7 @@ class Console(App[None]):
     """`client` is open as long as the console runs."""
 
     CSS_PATH = "styles.tcss"
-    BINDINGS: ClassVar = actions.app_bindings()
+    BINDINGS: ClassVar[list[BindingType]] = [*actions.app_bindings()]
     TITLE = "Synapse"
     ENABLE_COMMAND_PALETTE = True
     DEFAULT_MODE = FIRST_PAGE
@@ -58,10 +60,11 @@ class Console(App[None]):
         self._desk = Desk(client, tools, self.action_page)
         self._feed = Feed(client.events, self._changed, tools.now)
         for page in _PAGES:
-            self.add_mode(page.NAME, _maker(page, self._desk))
+            # Textual types it without what its screens return.
+            self.add_mode(page.NAME, _maker(page, self._desk))  # pyright: ignore[reportUnknownMemberType]
 
     def on_mount(self) -> None:
-        self.run_worker(self._feed.run(), group="feed")
+        self.run_worker(self._feed.run, group="feed")
 
     def action_page(self, name: str) -> None:
         self.switch_mode(name)
@@ -87,7 +90,7 @@ class Console(App[None]):
         await self.run_action(f"{where}.{name}")
 
     def _press(self, name: str) -> None:
-        self.run_worker(self._run(name))
+        self.run_worker(partial(self._run, name))
 
     def _changed(self, before: Picture, now: Picture) -> None:
         self._desk.picture = now

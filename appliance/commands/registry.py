@@ -47,6 +47,14 @@ def _proof_verify(call: Invocation) -> Outcome:
     return proofs.verify(call.typed.files, call.typed.keys, lambda: call.settings().state_dir)
 
 
+def _admin(call: Invocation) -> Outcome:
+    import asyncio
+
+    from appliance.commands import console
+
+    return asyncio.run(console.run(call.settings().admin.socket, mouse=call.typed.mouse))
+
+
 def _tls_ca(call: Invocation) -> Outcome:
     from appliance.commands import tls
 
@@ -300,6 +308,7 @@ def _ledger_export(call: Invocation) -> Outcome:
 COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "serve": _serve,
     "engine": _engine,
+    "admin": _admin,
     "version": _version,
     "proof verify": _proof_verify,
     "tls ca": _tls_ca,

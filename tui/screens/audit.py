@@ -38,7 +38,7 @@ class AuditPage(Page):
 
     def on_table_near_end(self) -> None:
         if self._next is not None and len(self._changes) < MOST:
-            self.run_worker(self._more(), group="load", exclusive=True)
+            self.run_worker(self._more, group="load", exclusive=True)
 
     async def _more(self) -> None:
         page = await self.tried(self.desk.client.changes(limit=PAGE_SIZE, before=self._next))

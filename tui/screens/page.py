@@ -70,7 +70,7 @@ class Page(Screen[None]):
 
     def reload(self) -> None:
         """Load again; one that is under way is given up."""
-        self.run_worker(self._loaded(), group="load", exclusive=True)
+        self.run_worker(self._loaded, group="load", exclusive=True)
 
     def say(self, sentence: str, tone: Tone = "good") -> None:
         self.query_one(Notice).say(sentence, tone)
