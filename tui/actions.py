@@ -89,6 +89,7 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
         Action("allow", "l", "allow-list", "Write the list of providers that calls may reach, best first."),
         Action("active", "a", "active", "Send calls without an allow-list to the chosen provider."),
         Action("workspace", "w", "workspace", "Look at another workspace's allow-list."),
+        Action("explain", "p", "policy", "Say in whole sentences who answers, what leaves and what is refused."),
         Action("unscannable", "U", "pictures", "Say whether pictures and files, which cannot be scanned, may leave."),
         Action("open_machines", "O", "open machines", "Say whether sensitive calls may use machines that have no key."),
         Action("remove", "X", "remove", "Forget the chosen provider and its key."),

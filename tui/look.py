@@ -46,6 +46,7 @@ _STATES: dict[str, tuple[str, Tone]] = {
     # lanes
     "ready": ("●", "good"),
     "not ready": ("✗", "bad"),
+    "no model": ("✗", "bad"),
     # calls
     "left": ("↗", "warn"),
     "stayed": ("⌂", "good"),

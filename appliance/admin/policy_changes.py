@@ -11,7 +11,6 @@ from appliance.admin.provider_changes import find, unknown
 from appliance.admin.wire import Conflict, InvalidInput
 from appliance.calls.policy import LOCAL_PROVIDER
 from appliance.store import allow_lists, audit, defaults, live_settings, providers
-from appliance.store.audit import AuditRow
 from appliance.store.workspaces import WorkspaceRow
 from appliance.times import from_ms, rfc3339
 
@@ -36,7 +35,7 @@ def set_allow_list(conn: sqlite3.Connection, change: Change, new: wire.NewAllowL
         InvalidInput: the list is empty, too long, or names one twice.
     """
     of = workspace(conn, new.workspace)
-    _check_seen(conn, of, new.seen)
+    _check_seen(conn, new.seen, of.id, INSTALLATION)
     if not 1 <= len(new.providers) <= MAX_LISTED:
         raise InvalidInput(
             f"An allow-list names 1 to {MAX_LISTED} providers.", advice="synapse policy clear takes a list away."
@@ -57,7 +56,7 @@ def clear_allow_list(
 ) -> WorkspaceRow:
     """Take a workspace's list away: its calls go to the active provider. Raises `UnknownSubject`, `Conflict`."""
     of = workspace(conn, name)
-    _check_seen(conn, of, seen)
+    _check_seen(conn, seen, of.id, INSTALLATION)
     _put_list(conn, change, "policy.clear", of, ())
     return of
 
@@ -70,7 +69,7 @@ def set_active(conn: sqlite3.Connection, change: Change, new: wire.NewActive) ->
         InvalidInput: it has no full model, so that no call could be answered.
     """
     name = new.provider
-    _check_seen(conn, None, new.seen)
+    _check_seen(conn, new.seen, INSTALLATION)
     if name != LOCAL_PROVIDER and find(conn, name).full is None:
         raise InvalidInput(
             f"{name} has no full model, which every call can fall back to.",
@@ -80,31 +79,27 @@ def set_active(conn: sqlite3.Connection, change: Change, new: wire.NewActive) ->
 
 
 def set_unscannable(conn: sqlite3.Connection, change: Change, new: wire.NewChoice) -> None:
-    _check_seen(conn, None, new.seen)
+    _check_seen(conn, new.seen, INSTALLATION)
     _put_setting(conn, change, live_settings.UNSCANNABLE, "policy.unscannable", "refuse", new.value)
 
 
 def set_sensitive_on_open(conn: sqlite3.Connection, change: Change, new: wire.NewChoice) -> None:
-    _check_seen(conn, None, new.seen)
+    _check_seen(conn, new.seen, INSTALLATION)
     _put_setting(conn, change, live_settings.SENSITIVE_ON_OPEN, "policy.sensitive-on-open", "refuse", new.value)
 
 
 def revision(conn: sqlite3.Connection, of: WorkspaceRow) -> int:
     """The number of the newest change to what holds for this workspace; 0 where nothing was ever changed."""
-    newest = _newest(conn, of)
+    newest = audit.newest_of(conn, "policy", (of.id, INSTALLATION))
     return 0 if newest is None else newest.n
 
 
-def _newest(conn: sqlite3.Connection, of: WorkspaceRow) -> AuditRow | None:
-    return audit.newest_of(conn, "policy", (of.id, INSTALLATION))
-
-
-def _check_seen(conn: sqlite3.Connection, of: WorkspaceRow | None, seen: int | None) -> None:
-    """Nothing is overwritten that was not looked at. What holds for all was seen with the default workspace."""
+def _check_seen(conn: sqlite3.Connection, seen: int | None, *subjects: str) -> None:
+    """Nothing is overwritten that was not looked at."""
     if seen is None:
         return
-    newest = _newest(conn, workspace(conn, None) if of is None else of)
-    if newest is not None and newest.n != seen:
+    newest = audit.newest_of(conn, "policy", subjects)
+    if newest is not None and newest.n > seen:
         raise Conflict(
             f"{newest.who} has changed the policy meanwhile ({newest.action}, {rfc3339(from_ms(newest.at_ms))}).",
             advice="Look at it as it is now, and change that.",

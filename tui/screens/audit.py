@@ -23,9 +23,10 @@ class AuditPage(Page):
     NAME = "audit"
     BINDINGS: ClassVar = actions.bindings("audit")
 
+    _changes: tuple[event_wire.Change, ...] = ()
+    _next: int | None = None
+
     def body(self) -> Iterable[Widget]:
-        self._changes: tuple[event_wire.Change, ...] = ()
-        self._next: int | None = None
         yield Table(COLUMNS, empty="Nothing was changed yet.")
 
     async def load(self) -> None:

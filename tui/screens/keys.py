@@ -31,8 +31,9 @@ class KeysPage(Page):
     NAME = "keys"
     BINDINGS: ClassVar = actions.bindings("keys")
 
+    _keys: tuple[wire.Key, ...] = ()
+
     def body(self) -> Iterable[Widget]:
-        self._keys: tuple[wire.Key, ...] = ()
         yield Table(COLUMNS, empty="There is no key yet. Press n to make one for a tool.")
 
     async def load(self) -> None:

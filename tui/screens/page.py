@@ -5,6 +5,7 @@ from typing import ClassVar, TypeVar, cast
 
 from textual import getters
 from textual.app import App, ComposeResult
+from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -35,7 +36,8 @@ class Page(Screen[None]):
     def compose(self) -> ComposeResult:
         yield TopLine()
         yield PageLine(self.NAME)
-        yield from self.body()
+        with Vertical(id="body"):
+            yield from self.body()
         field = Input(placeholder="show only lines with …", id="filter", select_on_focus=False, compact=True)
         field.cursor_blink = False
         field.display = False
