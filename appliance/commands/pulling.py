@@ -63,12 +63,9 @@ def columns_of(stream: TextIO) -> int | None:
 
 
 def said(pull: Pull) -> str:
-    """How far it is: `42 %  2.1 GB of 5.2 GB  pulling 2bada8a74506`."""
+    """How far it is, and what it does: `42 %  2.1 GB of 5.2 GB  pulling 2bada8a74506`."""
     status = looks.printable(pull.status)
-    if not pull.total:
-        return status
-    percent = pull.completed * 100 // pull.total
-    return f"{percent} %  {looks.size(pull.completed)} of {looks.size(pull.total)}  {status}"
+    return f"{_far(pull)}  {status}" if pull.total else status
 
 
 async def pull(
@@ -110,12 +107,17 @@ async def cancel(client: Client, name: str, node: str | None) -> Outcome:
 
 
 async def running(client: Client) -> tuple[str, ...]:
-    """A line for each that runs."""
-    return tuple(
-        looks.printable(f"{one.node} is pulling {one.name}: {said(one) or 'it begins'}")
+    """A sentence for each that runs."""
+    told = [
+        f"{one.node} is pulling {one.name}: {_far(one) if one.total else one.status or 'it begins'}"
         for one in (await client.pulls()).pulls
         if one.state == "running"
-    )
+    ]
+    return tuple(line for sentence in told for line in text.wrapped(looks.printable(sentence)))
+
+
+def _far(pull: Pull) -> str:
+    return f"{pull.completed * 100 // pull.total} %  {looks.size(pull.completed)} of {looks.size(pull.total)}"
 
 
 async def _again(client: Client, made: Pull) -> Pull:

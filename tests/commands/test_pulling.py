@@ -219,7 +219,7 @@ async def test_what_runs_is_in_the_list_of_models(client: Client, listening: Dae
     listening.puller.say("qwen3:8b", Progress("pulling 2bada8a74506", GIGABYTE, 4 * GIGABYTE))
     await until(lambda: listening.service.pulls.list_all().pulls[0].completed > 0)
     said = (await models.show_all(client)).lines[-1]
-    assert said == f"{LISTED.name} is pulling qwen3:8b: 25 %  1.0 GB of 4.0 GB  pulling 2bada8a74506"
+    assert said == f"{LISTED.name} is pulling qwen3:8b: 25 %  1.0 GB of 4.0 GB"
     listening.puller.say("qwen3:8b", None)
     await until(lambda: listening.service.pulls.list_all().pulls[0].state == "done")
     assert "pulling" not in "\n".join((await models.show_all(client)).lines)

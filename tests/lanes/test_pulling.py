@@ -204,9 +204,9 @@ class TestFailures:
         await until(lambda: ollama.left == 1)
 
     async def test_a_machine_that_speaks_now_and_then_is_not_given_up(self, links: Links, ollama: OllamaDouble):
-        steps = [step for count in range(6) for step in (0.1, progress("p", WEIGHTS, total=6, completed=count))]
+        steps = [step for count in range(6) for step in (0.25, progress("p", WEIGHTS, total=6, completed=count))]
         ollama.pulls.append(ollama.fetches(*steps))
-        assert (await run(links, at(ollama.url), idle_seconds=0.4))[-1].status == "success"
+        assert (await run(links, at(ollama.url), idle_seconds=1.2))[-1].status == "success"
 
     async def test_nobody_there(self, links: Links):
         with pytest.raises(PullFailed) as caught:
