@@ -22,14 +22,6 @@ def test_good_and_bad_differ_in_more_than_colour():
 
 
 @pytest.mark.parametrize(
-    ("count", "shown"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (4_700_000_000, "4.7 GB"), (12_345_678, "12.3 MB")],
-)
-def test_sizes(count: int, shown: str):
-    assert look.size(count) == shown
-
-
-@pytest.mark.parametrize(
     ("part", "shown"),
     [(0, ""), (1, "████"), (0.5, "██"), (0.25 + 1 / 32, "█▏"), (1e-9, "▏"), (2, "████"), (-1, "")],
 )
