@@ -78,9 +78,13 @@ class Seat:
 
 
 @asynccontextmanager
-async def seated(client: Client, *, size: tuple[int, int] = SMALL, tools: Tools = TOOLS) -> AsyncGenerator[Seat]:
+async def seated(
+    client: Client, *, size: tuple[int, int] = SMALL, tools: Tools = TOOLS, colour: bool = True
+) -> AsyncGenerator[Seat]:
     """The console, once it has heard from the daemon."""
     os.environ.pop("NO_COLOR", None)
+    if not colour:
+        os.environ["NO_COLOR"] = "1"  # which Textual takes out of the environment
     console = Console(client, tools)
     async with console.run_test(size=size) as pilot:
         seat = Seat(console, pilot)
