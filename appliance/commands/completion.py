@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 
 from appliance.arguments import parser
 from appliance.commands import completion_scripts
@@ -22,8 +22,8 @@ from appliance.parsing import Kind
 if TYPE_CHECKING:
     from appliance.admin.names import Name
 
-SECONDS = 0.8
-"""Of an answer in all, settings that lie on a dead disk included."""
+SECONDS = 0.7
+"""Of an answer behind the start of Python, settings that lie on a dead disk included."""
 
 BREAKS = "=:"
 """Where bash ends a word by itself."""
@@ -42,12 +42,15 @@ def this_program() -> str:
 
 
 def standard_input() -> bytes:
-    return sys.stdin.buffer.read()
+    source = cast("TextIO | None", sys.stdin)  # None where it is closed
+    return b"" if source is None else source.buffer.read()
 
 
 def answer(shell: str, asked: bytes, environ: Mapping[str, str]) -> Outcome:
     """What can stand at the cursor, in the form that the script of the shell reads."""
     words = asked.decode(errors="surrogateescape").removesuffix("\0").split("\0")
+    if shell == "bash" and len(words) == 1:
+        words *= 2  # not asked by the script, which says the piece too
 
     def names(kind: Kind, config: str | None) -> "Iterable[Name]":
         return known_names(kind, config, environ)

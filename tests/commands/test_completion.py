@@ -110,6 +110,12 @@ def test_what_is_no_text_is_no_reason_to_fail():
     assert answer("zsh", b"key\0revoke\0\xff\0", NOBODY).raw == b"words\0"
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_whoever_asks_by_hand_is_answered_too(shell: str):
+    for asked in (b"", b"\0", b"stat", b"stat\0"):
+        assert b"status" in (answer(shell, asked, NOBODY).raw or b"")
+
+
 class TestNobodyWaits:
     """No longer than a second for the TAB key."""
 
