@@ -57,7 +57,6 @@ def test_each_shell_completes_words_options_files_and_names_and_runs_none(shell:
     for name in NAMES:
         assert shell.run(f"synapse key revoke {name[0]}\t") == f"<key><revoke><{name}>"
     assert shell.run("synapse stat\t --js\t") == "<status><--json>"
-    assert shell.run("synapse shield sc\t --mode m\t --jsonl\t") == "<shield><scan><--mode><medical><--jsonl>"
     assert shell.run("synapse shield scan --mode=m\t") == "<shield><scan><--mode=medical>"
     assert shell.run("synapse proof verify a\t") == "<proof><verify><a certificate.json>"
     assert shell.run("synapse engine --state cert\t").replace("/>", ">") == "<engine><--state><certificates>"
