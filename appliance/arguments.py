@@ -10,9 +10,26 @@ from typing import Any
 
 from appliance import machine_arguments, upkeep_arguments
 from appliance.admin import values
-from appliance.parsing import Parser, Refused, command, common_options, group_of, read
+from appliance.parsing import (
+    DIRECTORY,
+    FILE,
+    USER,
+    WORKSPACE,
+    Parser,
+    Refused,
+    Value,
+    command,
+    common_options,
+    group_of,
+    read,
+)
 
 DESCRIPTION = "An office's own gateway to language models: answers from its own machines, and certifies every call."
+
+_SCOPES = ("engine", "proofs", "knowledge", "metrics")
+_PATH = Value("PATH", "file")
+_PROVIDER = Value("NAME", "provider")
+_LANE = Value("NAME", "lane")
 
 
 def parser() -> Parser:
@@ -41,7 +58,7 @@ def parser() -> Parser:
     _tls(group_of(command(commands, "tls", "Say what tools have to trust.", leaf=False)))
     upkeep_arguments.add_to(commands)
     erase = command(commands, "erase", "Erase a user: revoke their keys, forget what names them, delete their facts.")
-    erase.add_argument("--user", metavar="U", required=True, help="whom, by name")
+    erase.add_argument("--user", metavar=USER, required=True, help="whom, by name")
     command(commands, "version", "Print the version.")
     return top
 
@@ -53,7 +70,7 @@ def _tls(group: Any) -> None:
 
 def _allowance(group: Any) -> None:
     allowance = command(group, "workspace allowance", "Say how many questions a workspace has in a calendar month.")
-    allowance.add_argument("name", metavar="NAME", help="the workspace")
+    allowance.add_argument("name", metavar=Value("NAME", "workspace"), help="the workspace")
     how_many = allowance.add_mutually_exclusive_group(required=True)
     how_many.add_argument(
         "--questions",
@@ -71,12 +88,12 @@ def _serve_and_engine(commands: Any) -> None:
     engine = command(commands, "engine", "Serve a small model behind Ollama's API, for a machine without Ollama.")
     engine.add_argument("--host", metavar="H", help="the address to listen on (127.0.0.1)")
     engine.add_argument("--port", metavar="N", type=read(values.index), help="the port, 0 for any (11480)")
-    engine.add_argument("--model", metavar="PATH", help="a GGUF file (the model that comes with Synapse)")
+    engine.add_argument("--model", metavar=_PATH, help="a GGUF file (the model that comes with Synapse)")
     engine.add_argument(
-        "--embedding-model", metavar="PATH", help="a GGUF file for embeddings (the model that comes with Synapse)"
+        "--embedding-model", metavar=_PATH, help="a GGUF file for embeddings (the model that comes with Synapse)"
     )
     engine.add_argument(
-        "--state", metavar="DIR", help="where the model for embeddings is kept once prepared (the state directory)"
+        "--state", metavar=DIRECTORY, help="where the model for embeddings is kept once prepared (the state directory)"
     )
     engine.add_argument("--threads", metavar="N", type=read(values.count), help="threads that compute (1)")
     engine.add_argument("--slots", metavar="N", type=read(values.count), help="calls at the same time (4)")
@@ -86,14 +103,14 @@ def _serve_and_engine(commands: Any) -> None:
 def _key(group: Any) -> None:
     create = command(group, "key create", "Make an API key and show it, this once.")
     create.add_argument("--name", metavar="N", required=True, help="what to call it")
-    create.add_argument("--user", metavar="U", help="whose key it is (admin)")
-    create.add_argument("--workspace", metavar="W", help="the workspace that it works for (default)")
+    create.add_argument("--user", metavar=USER, help="whose key it is (admin)")
+    create.add_argument("--workspace", metavar=WORKSPACE, help="the workspace that it works for (default)")
     create.add_argument(
         "--scope",
-        metavar="S",
+        metavar=Value("S", words=_SCOPES),
         action="append",
         default=[],
-        help="what it may be used for: engine, proofs, knowledge, metrics; may be given again (engine)",
+        help=f"what it may be used for: {', '.join(_SCOPES)}; may be given again (engine)",
     )
     create.add_argument("--read-only", action="store_true", help="it may call models and read, and delete nothing")
     create.add_argument(
@@ -111,7 +128,7 @@ def _key(group: Any) -> None:
     )
     command(group, "key list", "List all keys, revoked ones too.")
     revoke = command(group, "key revoke", "Revoke a key, from the next request on.")
-    revoke.add_argument("key", metavar="KEY", help="its id or its name")
+    revoke.add_argument("key", metavar=Value("KEY", "working key"), help="its id or its name")
 
 
 def _model(group: Any) -> None:
@@ -119,11 +136,15 @@ def _model(group: Any) -> None:
     command(group, "model list", "Show each role's model, and what the machines have.")
     pull = command(group, "model pull", "Let a machine fetch a model, and watch. Run again, it watches on.")
     pull.add_argument("name", metavar="NAME", help="the model, as Ollama's library names it, such as qwen3:8b")
-    pull.add_argument("--node", metavar="NODE", help="the machine, by its id or its name (the only one with Ollama)")
+    pull.add_argument(
+        "--node", metavar=Value("NODE", "node"), help="the machine, by its id or its name (the only one with Ollama)"
+    )
     pull.add_argument("--cancel", action="store_true", help="end the pull that runs, instead")
     choose = command(group, "model set", "Give a role its model, from the next call on.")
     choose.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
-    choose.add_argument("name", metavar="NAME", help="a model as the machines name it, such as llama3.2:3b")
+    choose.add_argument(
+        "name", metavar=Value("NAME", "model"), help="a model as the machines name it, such as llama3.2:3b"
+    )
     unset = command(group, "model unset", "Let a role fall back again, from the next call on.")
     unset.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
 
@@ -134,7 +155,7 @@ def _shield(group: Any) -> None:
     choose = command(group, "shield set", "Choose what is masked before text leaves, from the next call on.")
     choose.add_argument("mode", choices=modes, metavar="|".join(modes), help="the mode")
     test = command(group, "shield test", "Show what would be masked in a text, and why.")
-    test.add_argument("file", metavar="FILE", nargs="?", default="-", help="the text; - is standard input (-)")
+    test.add_argument("file", metavar=FILE, nargs="?", default="-", help="the text; - is standard input (-)")
     scan = command(
         group, "shield scan", "Find personal values in many texts, without a daemon: a line in, a line with spans out."
     )
@@ -154,7 +175,7 @@ def _provider(group: Any) -> None:
         "provider add",
         "Add an external provider, or change one: what is not given is kept, unless its kind or its URL changes.",
     )
-    add.add_argument("name", metavar="NAME", help="what to call it: a-z, 0-9, dot, dash and underscore")
+    add.add_argument("name", metavar=_PROVIDER, help="what to call it: a-z, 0-9, dot, dash and underscore")
     add.add_argument("--kind", choices=kinds, metavar="|".join(kinds), required=True, help="the dialect that it speaks")
     add.add_argument(
         "--base-url",
@@ -169,20 +190,20 @@ def _provider(group: Any) -> None:
     test = command(
         group, "provider test", "Make a trial call to a provider and say what is wrong. Exit code 1: it fails."
     )
-    test.add_argument("name", metavar="NAME", help="its name")
+    test.add_argument("name", metavar=_PROVIDER, help="its name")
     remove = command(group, "provider remove", "Forget a provider and its key, from the next call on.")
-    remove.add_argument("name", metavar="NAME", help="its name")
+    remove.add_argument("name", metavar=_PROVIDER, help="its name")
 
 
 def _policy(group: Any) -> None:
     show = command(group, "policy show", "Say who answers calls, what may leave and what is refused.")
     allow = command(group, "policy allow", "Write the allow-list of a workspace: whom its calls may reach, best first.")
-    allow.add_argument("names", metavar="NAME", nargs="+", help="providers, best first; ollama is your own machines")
+    allow.add_argument("names", metavar=_LANE, nargs="+", help="providers, best first; ollama is your own machines")
     clear = command(group, "policy clear", "Take the allow-list of a workspace away.")
     for one in (show, allow, clear):
-        one.add_argument("--workspace", metavar="W", help="the workspace (default)")
+        one.add_argument("--workspace", metavar=WORKSPACE, help="the workspace (default)")
     active = command(group, "policy active", "Say where calls of workspaces without an allow-list go.")
-    active.add_argument("name", metavar="NAME", help="a provider; ollama is your own machines")
+    active.add_argument("name", metavar=_LANE, help="a provider; ollama is your own machines")
     choices = {
         "unscannable": "Say whether pictures and files, which cannot be scanned, may leave to an external provider.",
         "sensitive-on-open": "Say whether sensitive calls may use machines that are known by their address only.",
@@ -220,15 +241,17 @@ def _which(of: Any, **given: Any) -> None:
         help="from this day on (2026-11-01, UTC), or how long ago (30d)",
     )
     of.add_argument("--until", metavar="D", type=read(values.until), **given, help="until the end of this day, UTC")
-    of.add_argument("--workspace", metavar="W", **given, help="of this workspace only")
+    of.add_argument("--workspace", metavar=WORKSPACE, **given, help="of this workspace only")
     of.add_argument(
         "--key",
-        metavar="KEY",
+        metavar=Value("KEY", "key"),
         **given,
         help="of this key only, by its id or its name (of several that are named so, the one that works)",
     )
-    of.add_argument("--model", metavar="M", **given, help="answered by this model only")
-    of.add_argument("--node", metavar="NODE", **given, help="answered by this machine only, by its id or its name")
+    of.add_argument("--model", metavar=Value("M", "model"), **given, help="answered by this model only")
+    of.add_argument(
+        "--node", metavar=Value("NODE", "node"), **given, help="answered by this machine only, by its id or its name"
+    )
     of.add_argument("--task", choices=_TASKS, metavar="T", **given, help=f"of this task only: {', '.join(_TASKS)}")
     of.add_argument("--ending", choices=_ENDINGS, metavar="E", **given, help=f"ended so only: {', '.join(_ENDINGS)}")
     of.add_argument(
@@ -250,14 +273,14 @@ def _proof(group: Any) -> None:
     listing.add_argument("--limit", metavar="N", type=read(values.count), help="how many, at most 500 (50)")
     listing.add_argument("--before", metavar="INDEX", type=read(values.index), help="only those before this log index")
     show = command(group, "proof show", "Write a certificate's file to stdout, byte for byte.")
-    show.add_argument("id", metavar="ID", help="prf_…, from the answer's header x-pulse-proof")
+    show.add_argument("id", metavar=Value("ID", "certificate"), help="prf_…, from the answer's header x-pulse-proof")
     command(group, "proof keys", "Write the public keys to stdout, as a JWK set.")
     verify = command(
         group, "proof verify", "Check certificates offline. Exit code 0: all good, 1: one is bad, 3: evidence missing."
     )
-    verify.add_argument("files", metavar="FILE", nargs="+", help="certificates; - is standard input")
+    verify.add_argument("files", metavar=FILE, nargs="+", help="certificates; - is standard input")
     verify.add_argument(
-        "--keys", metavar="FILE", help="the public keys, as you got them apart (those that the daemon here keeps)"
+        "--keys", metavar=FILE, help="the public keys, as you got them apart (those that the daemon here keeps)"
     )
 
 

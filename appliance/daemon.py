@@ -6,8 +6,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Generator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,8 @@ import uvloop
 from appliance import logs, watchdog
 from appliance.admin.peers import AdminListener
 from appliance.app import running
-from appliance.errors import ConfigError, StateError, SynapseError
+from appliance.binding import bound
+from appliance.errors import StateError, SynapseError
 from appliance.gateway.drain import Drain
 from appliance.listener import Listener, same_app
 from appliance.notify import Notifier, watchdog_seconds
@@ -30,9 +31,6 @@ _log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 75.0
 """Above the 60 s after which common clients drop an idle connection, so that they close first, never we."""
-
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
-"""Seconds, seconds and times (tcp(7)): the call of a client that is gone without a word is ended within minutes."""
 
 
 def run(settings: Settings, environ: Mapping[str, str] = os.environ) -> int:
@@ -126,34 +124,13 @@ def _lost(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     _log.error("an exception reached the event loop: %s", type(error).__name__, exc_info=error)
 
 
-@contextmanager
-def _bound(host: str, port: int) -> Generator[socket.socket]:
-    """A socket bound early, so that a taken port is told before anything is started."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol named, or asyncio would not turn Nagle's algorithm off, which holds small answers back for 40 ms.
-    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Accepted sockets inherit these: a client whose machine lost its network is noticed after some two minutes.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in _KEEP_ALIVE.items():
-            sock.setsockopt(socket.IPPROTO_TCP, option, value)
-        try:
-            sock.bind((host, port))
-        except socket.gaierror as error:
-            raise ConfigError(
-                f"There is no machine {host!r}.",
-                advice="Set gateway.host to an address of this machine, or to 0.0.0.0.",
-            ) from error
-        except OSError as error:
-            raise ConfigError(
-                f"Port {port} on {host} cannot be used ({os.strerror(error.errno or 0).lower()}).",
-                advice=f"Stop what listens there, or choose another: SYNAPSE_GATEWAY__PORT={port + 1}.",
-            ) from error
-        sock.setblocking(False)
-        yield sock
-    finally:
-        sock.close()
+def _bound(host: str, port: int) -> AbstractContextManager[socket.socket]:
+    return bound(
+        host,
+        port,
+        other_host="Set gateway.host to an address of this machine, or to 0.0.0.0.",
+        other_port=f"Stop what listens there, or choose another: SYNAPSE_GATEWAY__PORT={port + 1}.",
+    )
 
 
 def _publish_keys(state_dir: Path, public_keys: bytes) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from appliance.admin import values
-from appliance.parsing import Refused, command, group_of, read
+from appliance.parsing import DIRECTORY, FILE, Kind, Parser, Refused, Value, command, group_of, read
 
 KINDS = ("ollama", "openai-compatible")
 
@@ -32,7 +32,7 @@ def _serve(nodes: Any) -> None:
     )
     serve.add_argument("--name", metavar="N", help="what to call this machine (its host name)")
     known = serve.add_mutually_exclusive_group()
-    known.add_argument("--cluster-key-file", metavar="FILE", help="the file that holds the gateway's cluster key")
+    known.add_argument("--cluster-key-file", metavar=FILE, help="the file that holds the gateway's cluster key")
     known.add_argument("--cluster-key-stdin", action="store_true", help="read the cluster key from standard input")
     known.add_argument(
         "--gateway-words",
@@ -53,10 +53,10 @@ def _serve(nodes: Any) -> None:
         "--interface", metavar="IF", action="append", default=[], help="announce it only there; may be given again"
     )
     serve.add_argument("--no-announce", action="store_true", help="say nothing on the network; its address is typed")
-    serve.add_argument("--state", metavar="DIR", help="where its key is kept (node in the state directory)")
+    serve.add_argument("--state", metavar=DIRECTORY, help="where its key is kept (node in the state directory)")
     serve.add_argument("--cluster-key", action=Refused, message=_NO_CLUSTER_KEY)
     reset = command(nodes, "node reset", "Forget the gateway that this machine belongs to. Its agent must be stopped.")
-    reset.add_argument("--state", metavar="DIR", help="where its key is kept (node in the state directory)")
+    reset.add_argument("--state", metavar=DIRECTORY, help="where its key is kept (node in the state directory)")
 
 
 def _decisions(nodes: Any) -> None:
@@ -79,7 +79,7 @@ def _decisions(nodes: Any) -> None:
     )
     add.add_argument("--name", metavar="N", help="what to call it (its host and port)")
     add.add_argument("--key-stdin", action="store_true", help="read its key from standard input, or ask at a terminal")
-    add.add_argument("--ca", metavar="FILE", help="trust these certificates there (this system's authorities)")
+    add.add_argument("--ca", metavar=FILE, help="trust these certificates there (this system's authorities)")
     add.add_argument("--slots", metavar="N", type=read(values.count), help="calls at the same time (4)")
     add.add_argument("--key", "--api-key", action=Refused, message=_NO_KEY)
     admit = command(nodes, "node admit", "Let a candidate in, after its words were compared.")
@@ -92,8 +92,15 @@ def _decisions(nodes: Any) -> None:
     remove = command(
         nodes, "node remove", "Put a machine out, at once; of one that was put out or rejected, forget all."
     )
-    for one in (admit, reject, drain, resume, remove):
-        one.add_argument("node", metavar="ID", help="its id or the beginning of it, or its name")
+    which: tuple[tuple[Parser, Kind], ...] = (
+        (admit, "newcomer"),
+        (reject, "candidate"),
+        (drain, "serving node"),
+        (resume, "draining node"),
+        (remove, "removable node"),
+    )
+    for one, kind in which:
+        one.add_argument("node", metavar=Value("ID", kind), help="its id or the beginning of it, or its name")
 
 
 def _key(cluster: Any) -> None:

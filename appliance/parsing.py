@@ -1,4 +1,4 @@
-"""The parser of the command line without its commands: how one is added, and how a mistake is told.
+"""The parser of the command line without its commands: how one is added, what a value is, and how a mistake is told.
 
 Imports nothing of ours, so that every module of arguments can build on it.
 """
@@ -6,9 +6,49 @@ Imports nothing of ours, so that every module of arguments can build on it.
 import argparse
 import difflib
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, Self
 
 WRONG_USAGE = 2
+
+Kind = Literal[
+    "file",
+    "directory",
+    "key",
+    "working key",
+    "workspace",
+    "user",
+    "model",
+    "provider",
+    "lane",
+    "node",
+    "newcomer",
+    "candidate",
+    "serving node",
+    "draining node",
+    "removable node",
+    "certificate",
+]
+"""What a value names. A `lane` is a provider or the office's own machines; a `newcomer` can be admitted, and a
+`candidate` rejected."""
+
+
+class Value(str):
+    """A value as help shows it (argparse: `metavar`), which also says what can stand there, for completion: a name of
+    this kind, or one of these words."""
+
+    kind: Kind | None
+    words: tuple[str, ...]
+
+    def __new__(cls, shown: str, kind: Kind | None = None, *, words: tuple[str, ...] = ()) -> Self:
+        made = super().__new__(cls, shown)
+        made.kind, made.words = kind, words
+        return made
+
+
+FILE = Value("FILE", "file")
+DIRECTORY = Value("DIR", "directory")
+WORKSPACE = Value("W", "workspace")
+USER = Value("U", "user")
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,6 +56,17 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
+
+    @property
+    def actions(self) -> tuple[argparse.Action, ...]:
+        """Every option and argument, in the order of the help, hidden ones too."""
+        return tuple(self._actions)
+
+    def rivals(self, action: argparse.Action) -> tuple[argparse.Action, ...]:
+        """Those that cannot be given beside this one."""
+        # argparse tells nobody else which options exclude each other.
+        groups = [one._group_actions for one in self._mutually_exclusive_groups]  # pyright: ignore[reportPrivateUsage]
+        return tuple(one for group in groups if action in group for one in group if one is not action)
 
     def error(self, message: str) -> NoReturn:
         end = "" if message.endswith("?") else "."
@@ -54,7 +105,7 @@ def command(group: Any, name: str, purpose: str, *, leaf: bool = True) -> Parser
 def common_options() -> argparse.ArgumentParser:
     """The options that go anywhere. Absent ones are suppressed, so that a command does not undo what came before it."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--config", metavar="FILE", help="the settings file (see docs/settings.md)")
+    common.add_argument("--config", metavar=FILE, help="the settings file (see docs/settings.md)")
     common.add_argument("--json", action="store_true", help="print one JSON document")
     return common
 

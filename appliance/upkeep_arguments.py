@@ -1,11 +1,14 @@
-"""What can be typed after `synapse backup`, `synapse restore` and `synapse doctor`. As in `arguments`.
+"""What can be typed after `synapse backup`, `restore`, `doctor` and `completion`. As in `arguments`.
 
 Source: operations.md, "Commands".
 """
 
+import argparse
 from typing import Any
 
-from appliance.parsing import Refused, command
+from appliance.parsing import FILE, Refused, Value, command
+
+SHELLS = ("bash", "zsh", "fish")
 
 _NO_PASSPHRASE = (
     "a passphrase does not go on the command line, where others see it and the shell keeps it; use --passphrase-file"
@@ -19,7 +22,7 @@ def add_to(commands: Any) -> None:
         "backup",
         "Write everything into one new file, encrypted under a passphrase; the daemon may run, or be stopped.",
     )
-    backup.add_argument("file", metavar="FILE", help="the file to make; best on another disk, or another machine")
+    backup.add_argument("file", metavar=FILE, help="the file to make; best on another disk, or another machine")
     _passphrase(backup)
     backup.add_argument(
         "--without-keys",
@@ -31,7 +34,7 @@ def add_to(commands: Any) -> None:
         "restore",
         "Put what a backup holds in the place of what is there, which is kept beside it. The daemon must be stopped.",
     )
-    restore.add_argument("file", metavar="FILE", help="a backup")
+    restore.add_argument("file", metavar=FILE, help="a backup")
     _passphrase(restore)
     doctor = command(
         commands, "doctor", "Check everything, and say what to do about what is wrong. Exit code 1: a check failed."
@@ -39,11 +42,22 @@ def add_to(commands: Any) -> None:
     doctor.add_argument(
         "--online", action="store_true", help="make a trial call to each external provider too, which may cost a little"
     )
+    _completion(commands)
+
+
+def _completion(commands: Any) -> None:
+    completion = command(commands, "completion", "Write the script by which a shell completes what is typed (TAB).")
+    completion.add_argument("shell", choices=SHELLS, metavar="|".join(SHELLS), help="the shell")
+    completion.add_argument(
+        "--program", metavar=Value("PATH", "file"), help="the program that the script asks at each TAB (this one)"
+    )
+    # What that script calls: the words so far come on standard input, each ended by a zero byte.
+    completion.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
 
 
 def _passphrase(of: Any) -> None:
     given = of.add_mutually_exclusive_group()
-    given.add_argument("--passphrase-file", metavar="FILE", help="the file that holds the passphrase")
+    given.add_argument("--passphrase-file", metavar=FILE, help="the file that holds the passphrase")
     given.add_argument(
         "--passphrase-stdin", action="store_true", help="read the passphrase from standard input (asked at a terminal)"
     )

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from appliance.parsing import Parser, Refused, command, common_options, group_of, read
+from appliance.parsing import Parser, Refused, Value, command, common_options, group_of, read
 
 
 def whole_number(text: str) -> int:
@@ -85,3 +85,24 @@ def test_it_imports_nothing_of_ours():
     code = "import sys, appliance.parsing; print(*(m for m in sys.modules if m.startswith('appliance.')))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["appliance.parsing"]
+
+
+def test_what_excludes_each_other_is_told():
+    of = Parser(prog="p")
+    known = of.add_mutually_exclusive_group()
+    one, other = known.add_argument("--one"), known.add_argument("--other")
+    apart = of.add_argument("--apart")
+    assert of.rivals(one) == (other,)
+    assert of.rivals(apart) == ()
+    assert of.actions[1:] == (one, other, apart)
+
+
+def test_a_value_is_shown_as_any_other_and_says_what_it_names():
+    of = Parser(prog="p")
+    of.add_argument("--key", metavar=Value("KEY", "key"))
+    of.add_argument("--scope", metavar=Value("S", words=("engine",)))
+    assert "[--key KEY] [--scope S]" in of.format_usage()
+    assert [(one.metavar.kind, one.metavar.words) for one in of.actions if isinstance(one.metavar, Value)] == [
+        ("key", ()),
+        (None, ("engine",)),
+    ]

@@ -5,7 +5,6 @@ settings or its files. The shapes, how they look to people and the errors come a
 needs no other module of the daemon.
 """
 
-import errno
 import io
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,6 +25,7 @@ from appliance.admin import policy_wire as policy_wire
 from appliance.admin import pull_wire as pull_wire
 from appliance.admin import values as values
 from appliance.admin import wire as wire
+from appliance.admin.unreachable import unreachable
 from appliance.errors import AdminError as AdminError
 
 T = TypeVar("T")
@@ -281,23 +281,12 @@ class Client:
                     raise _refusal(await response.read(), response.status)
                 yield response
         except aiohttp.ClientConnectorError as error:
-            raise self._unreachable(error.os_error) from error
+            raise unreachable(self._socket, error.os_error) from error
         except (aiohttp.ClientError, TimeoutError) as error:
             raise AdminError(
                 f"The daemon did not answer properly on {self._socket} ({type(error).__name__}).",
                 advice="Look in its log, and start it again.",
             ) from error
-
-    def _unreachable(self, error: OSError) -> AdminError:
-        if error.errno in (errno.EACCES, errno.EPERM):
-            return AdminError(
-                f"You may not use the admin socket {self._socket}.",
-                advice="Run this as the user that runs the daemon, or as root.",
-            )
-        return wire.DaemonDown(
-            f"The daemon is not running (no answer on {self._socket}).",
-            advice="Start it: ./scripts/up, or synapse serve.",
-        )
 
 
 def _query(**asked: str | int | None) -> str:

@@ -16,7 +16,7 @@ from appliance.errors import ConfigError
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_ALWAYS = tuple(
+PRIVATE_NETWORKS: tuple[Network, ...] = tuple(
     ipaddress.ip_network(network)
     for network in (
         "127.0.0.0/8",
@@ -29,6 +29,7 @@ _ALWAYS = tuple(
         "fe80::/10",
     )
 )
+"""Of this machine and of private networks (RFC 1918, 3927, 4193, 4291)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Inside:
         """Whether an address can only be on this machine or in this network (RFC 1918, 3927, 4193, 4291)."""
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         plain = mapped or address
-        return any(plain in network for network in (*_ALWAYS, *self.also) if network.version == plain.version)
+        return any(plain in network for network in (*PRIVATE_NETWORKS, *self.also) if network.version == plain.version)
 
 
 PRIVATE = Inside()

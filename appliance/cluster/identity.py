@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from appliance.memory_files import as_file
+from appliance.private_keys import pkcs8
 
 ID_BYTES = 32
 """Of SHA-256; as text an id has 52 characters."""
@@ -71,7 +72,7 @@ class Identity:
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             .sign(key, hashes.SHA256())
         )
-        return cls(certificate.public_bytes(serialization.Encoding.DER), _pkcs8(key, serialization.Encoding.DER))
+        return cls(certificate.public_bytes(serialization.Encoding.DER), pkcs8(key, serialization.Encoding.DER))
 
     @classmethod
     def from_bytes(cls, certificate: bytes, key: bytes) -> Self:
@@ -98,7 +99,7 @@ class Identity:
         """Certificate and private key in PEM, as OpenSSL reads them from one file."""
         certificate = x509.load_der_x509_certificate(self.certificate)
         encoding = serialization.Encoding.PEM
-        return certificate.public_bytes(encoding) + _pkcs8(_private_key(self.key), encoding)
+        return certificate.public_bytes(encoding) + pkcs8(_private_key(self.key), encoding)
 
     @classmethod
     def from_pem(cls, content: bytes) -> Self:
@@ -111,7 +112,7 @@ class Identity:
             raise ValueError("the private key is encrypted") from error
         if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise ValueError("the private key is not on P-256")
-        return cls.from_bytes(certificate, _pkcs8(key, encoding))
+        return cls.from_bytes(certificate, pkcs8(key, encoding))
 
 
 def id_of(certificate: bytes) -> str:
@@ -188,10 +189,6 @@ def _context(protocol: int, identity: Identity | None, trusted: bytes | None) ->
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_REQUIRED
     return context
-
-
-def _pkcs8(key: ec.EllipticCurvePrivateKey, encoding: serialization.Encoding) -> bytes:
-    return key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 def _private_key(der: bytes) -> ec.EllipticCurvePrivateKey:

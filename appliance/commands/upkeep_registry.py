@@ -1,4 +1,4 @@
-"""The commands `backup`, `restore` and `doctor`, and how each is called with what was typed.
+"""The commands `backup`, `restore`, `doctor` and `completion`, and how each is called with what was typed.
 
 A part of `registry`, and like it imports what a command needs when it is called.
 """
@@ -34,8 +34,17 @@ def _doctor(call: Invocation) -> Outcome:
     return asyncio.run(doctor.run(call, online=call.typed.online))
 
 
+def _completion(call: Invocation) -> Outcome:
+    from appliance.commands import completion
+
+    if call.typed.answer:
+        return completion.answer(call.typed.shell, completion.standard_input(), call.environ)
+    return completion.script(call.typed.shell, call.typed.program or completion.this_program())
+
+
 UPKEEP_COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "backup": _backup,
     "restore": _restore,
     "doctor": _doctor,
+    "completion": _completion,
 }

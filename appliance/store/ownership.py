@@ -3,13 +3,12 @@
 Whoever comes to own it first finishes a restore that was interrupted, and removes what a dead process left behind.
 """
 
-import fcntl
-import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from appliance.errors import StateError
+from appliance.locks import held
 from appliance.store import replacing
 
 LOCK = "lock"
@@ -25,28 +24,20 @@ def sole_owner(state_dir: Path) -> Generator[None]:
     Raises:
         StateError: it cannot be used, or another process owns it.
     """
-    try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(state_dir / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise _unusable(state_dir, error) from error
-    try:
+    taken = StateError(
+        f"Another daemon uses the state directory {state_dir}.",
+        advice="Stop it first, or set SYNAPSE_STATE_DIR to another directory.",
+    )
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StateError(
-                f"Another daemon uses the state directory {state_dir}.",
-                advice="Stop it first, or set SYNAPSE_STATE_DIR to another directory.",
-            ) from error
-        try:
+            state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            stack.enter_context(held(state_dir / LOCK, taken))
             replacing.keep_owner(state_dir / LOCK, state_dir)
             replacing.finish(state_dir)
             (state_dir / COPY).unlink(missing_ok=True)
         except OSError as error:
             raise _unusable(state_dir, error) from error
         yield
-    finally:
-        os.close(lock)
 
 
 def _unusable(state_dir: Path, error: OSError) -> StateError:

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from appliance.cluster.interfaces import Address
+from appliance.cluster.addresses import PRIVATE_NETWORKS, Address, Network
+from appliance.private_keys import pkcs8
 from appliance.tls.contexts import Pair
 from appliance.tls.names import Names
 
@@ -32,22 +33,9 @@ CLOCK_DAYS = 1
 PRIVATE_DOMAINS = ("localhost", "local", "lan", "home.arpa", "internal")
 """Names that no one owns on the internet (RFC 6761, RFC 6762, RFC 8375; `internal` by ICANN, `lan` by custom)."""
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-PRIVATE_NETWORKS: tuple[Network, ...] = tuple(
-    ipaddress.ip_network(text)
-    for text in (
-        "127.0.0.0/8",
-        "10.0.0.0/8",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "169.254.0.0/16",
-        "100.64.0.0/10",
-        "::1/128",
-        "fc00::/7",
-        "fe80::/10",
-    )
-)
+VOUCHED_NETWORKS: tuple[Network, ...] = (*PRIVATE_NETWORKS, ipaddress.IPv4Network("100.64.0.0/10"))
+"""The last is shared by a provider's customers, or by those of a VPN (RFC 6598): on nobody's internet, but not inside
+the building either before an administrator says so."""
 
 _FROM = datetime(2000, 1, 1, tzinfo=UTC)
 _UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
@@ -75,7 +63,7 @@ class Authority:
             .add_extension(x509.NameConstraints(_permitted(names, networks), None), critical=True)
             .sign(key, hashes.SHA256())
         )
-        return cls(certificate.public_bytes(serialization.Encoding.DER), _pkcs8(key, serialization.Encoding.DER))
+        return cls(certificate.public_bytes(serialization.Encoding.DER), pkcs8(key, serialization.Encoding.DER))
 
     @property
     def pem(self) -> bytes:
@@ -122,7 +110,7 @@ class Authority:
             .sign(signer, hashes.SHA256())
         )
         encoding = serialization.Encoding.PEM
-        return Pair(certificate.public_bytes(encoding), _pkcs8(key, encoding))
+        return Pair(certificate.public_bytes(encoding), pkcs8(key, encoding))
 
     def _loaded(self) -> x509.Certificate:
         return x509.load_der_x509_certificate(self.certificate)
@@ -140,11 +128,11 @@ def _called(names: Names) -> str:
 
 def _permitted(names: Names, networks: Iterable[Network]) -> list[x509.GeneralName]:
     own = (ipaddress.ip_network(one) for one in names.addresses)
-    outside = [one for one in dict.fromkeys((*networks, *own)) if not _within(one, PRIVATE_NETWORKS)]
+    outside = [one for one in dict.fromkeys((*networks, *own)) if not _within(one, VOUCHED_NETWORKS)]
     more = [name for name in names.dns if not _below(name, PRIVATE_DOMAINS)]
     return [
         *(x509.DNSName(domain) for domain in (*PRIVATE_DOMAINS, *more)),
-        *(x509.IPAddress(network) for network in (*PRIVATE_NETWORKS, *outside)),
+        *(x509.IPAddress(network) for network in (*VOUCHED_NETWORKS, *outside)),
     ]
 
 
@@ -195,7 +183,3 @@ def _usage(*, ca: bool) -> x509.KeyUsage:
 
 def _subject(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-
-
-def _pkcs8(key: ec.EllipticCurvePrivateKey, encoding: serialization.Encoding) -> bytes:
-    return key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

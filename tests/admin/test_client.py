@@ -161,17 +161,6 @@ class TestNobodyThere:
             dead.bind(str(tmp_path / "admin.sock"))
         assert isinstance(await self.refused(tmp_path / "admin.sock"), wire.DaemonDown)
 
-    async def test_no_permission(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        # Root passes every permission, so the system's answer is played.
-        async def denied(*_: object, **__: object) -> None:
-            raise PermissionError(13, "Permission denied")
-
-        monkeypatch.setattr(asyncio.get_running_loop(), "create_unix_connection", denied)
-        error = await self.refused(tmp_path / "admin.sock")
-        assert type(error) is AdminError
-        assert error.message == f"You may not use the admin socket {tmp_path / 'admin.sock'}."
-        assert error.advice == "Run this as the user that runs the daemon, or as root."
-
 
 class TestStrangeAnswers:
     @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ from appliance.errors import StateError
 
 
 def test_they_are_among_all_commands():
-    assert set(UPKEEP_COMMANDS) == {"backup", "restore", "doctor"}
+    assert set(UPKEEP_COMMANDS) == {"backup", "restore", "doctor", "completion"}
     assert {name: COMMANDS[name] for name in UPKEEP_COMMANDS} == UPKEEP_COMMANDS
 
 

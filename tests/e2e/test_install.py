@@ -69,6 +69,7 @@ def traces() -> dict[str, int]:
 @pytest.fixture(scope="module")
 def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Below]:
     made = Below(tmp_path_factory.mktemp("install"))
+    (made.root / "usr/share/fish").mkdir(parents=True)
     before = traces()
     said = made.run()
     assert "installed" in said
@@ -97,6 +98,15 @@ def test_every_file_of_the_program_is_there(below: Below):
     wanted = [path for path in files if path.suffix != ".pyc"]
     assert len(wanted) > 100
     assert [path for path in wanted if (packages / path).read_bytes() != (ROOT / path).read_bytes()] == []
+
+
+def test_a_shell_that_is_there_is_given_its_completion(below: Below):
+    share = below.root / "usr/local/share"
+    for path in (share / "bash-completion/completions/synapse", below.root / "etc/fish/completions/synapse.fish"):
+        assert path.stat().st_mode & 0o777 == 0o644
+        assert "/opt/synapse/venv/bin/synapse" in path.read_text()
+        assert str(below.root) not in path.read_text()
+    assert not (share / "zsh").exists()
 
 
 def test_a_second_run_changes_nothing(below: Below):

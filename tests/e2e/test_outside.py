@@ -2,8 +2,7 @@
 
 import asyncio
 import subprocess
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import openai
@@ -22,14 +21,14 @@ async def provider() -> AsyncIterator[OpenAIDouble]:
         yield double
 
 
-@pytest.fixture
-async def made(tmp_path: Path) -> AsyncIterator[Installation]:
-    """An installation without a local lane, which an administrator has just started."""
-    installation = Installation(tmp_path / "state", "http://127.0.0.1:1")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An installation without a local lane, which an administrator has just started when the first test comes."""
+    installation = Installation(tmp_path_factory.mktemp("outside") / "state", "http://127.0.0.1:1")
     installation.environ["APP_MODE"] = "cloud"
-    await asyncio.to_thread(installation.start, ready=503)
+    installation.start(ready=503)
     yield installation
-    assert await asyncio.to_thread(installation.stop) == 0
+    assert installation.stop() == 0
 
 
 async def synapse(made: Installation, *arguments: str, said: str = "") -> "subprocess.CompletedProcess[str]":

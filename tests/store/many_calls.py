@@ -26,22 +26,22 @@ def workspace_of(key_n: int) -> int:
     return WORKSPACES[key_n % len(WORKSPACES)]
 
 
-def fill(conn: sqlite3.Connection, rows: int, days: int) -> None:
+def fill(conn: sqlite3.Connection, rows: int, days: int, kinds: int = KINDS) -> None:
     """Write the workspaces, users and keys, and so many calls, spread evenly over the days from `FIRST_DAY` on.
 
     The connection is to commit by itself (`isolation_level` None), and its file to be empty but for the schema.
     """
     _parents(conn)
     draw = random.Random(1)
-    kinds = [_kind(draw) for _ in range(KINDS)]
+    known = [_kind(draw) for _ in range(kinds)]
     insert = f"INSERT INTO ledger ({', '.join(LedgerRow._fields)}) VALUES ({', '.join('?' for _ in LedgerRow._fields)})"
     for day in range(days):
         calls = rows * (day + 1) // days - rows * day // days
-        drawn = draw.choices(range(KINDS), k=calls)
+        drawn = draw.choices(range(kinds), k=calls)
         conn.execute("BEGIN IMMEDIATE")
-        conn.executemany(insert, _rows(draw, FIRST_DAY + day, [kinds[number] for number in drawn]))
+        conn.executemany(insert, _rows(draw, FIRST_DAY + day, [known[number] for number in drawn]))
         for number, count in Counter(drawn).items():
-            ledger.count(conn, kinds[number]._replace(at_ms=(FIRST_DAY + day) * DAY_MS), count)
+            ledger.count(conn, known[number]._replace(at_ms=(FIRST_DAY + day) * DAY_MS), count)
         conn.execute("COMMIT")
 
 

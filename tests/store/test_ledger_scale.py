@@ -1,4 +1,4 @@
-"""The ledger at a million rows; `scripts/bench ledger` does the same at ten million, and measures more.
+"""The ledger at a quarter of a million rows; `scripts/bench ledger` does the same at ten million, and measures more.
 
 Times are the thread's own, and the best of three: what else the machine does is no part of them.
 """
@@ -17,9 +17,11 @@ from appliance.store.retention import STEP_ROWS, delete_old
 from appliance.store.rollups import month_milli, sums
 from tests.store.many_calls import ENDINGS, EXTERNAL_MODELS, FIRST_DAY, KEYS, LOCAL_MODELS, NODES, TASKS, fill
 
-ROWS = 1_000_000
+ROWS, KINDS = 250_000, 1_000
 DAYS = 31
-BOUND_MS = 100
+BOUND_MS = 20
+"""A fifth of what a page may take at ten million: one that reads all these rows takes longer."""
+SUMS_MS = 50
 STEP_MS = 20
 
 VALUES = {
@@ -42,7 +44,7 @@ def conn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connectio
     opened.execute("PRAGMA synchronous = OFF")
     opened.execute("PRAGMA cache_size = -200000")
     migrate(opened)
-    fill(opened, ROWS, DAYS)
+    fill(opened, ROWS, DAYS, KINDS)
     opened.execute("PRAGMA cache_size = -2000")  # what a reader of the daemon has
     yield opened
     opened.close()
@@ -58,7 +60,7 @@ def best_ms(work: Callable[[], object]) -> float:
     return min(took)
 
 
-def test_any_page_filtered_by_one_or_two_dimensions_takes_less_than_100_ms(conn: sqlite3.Connection):
+def test_any_page_filtered_by_one_or_two_dimensions_takes_no_time(conn: sqlite3.Connection):
     assert conn.execute("SELECT count(*) FROM ledger").fetchone() == (ROWS,)
     slow: dict[str, float] = {}
     full = 0
@@ -75,13 +77,13 @@ def test_any_page_filtered_by_one_or_two_dimensions_takes_less_than_100_ms(conn:
     assert full > 100  # the pages that were timed had rows to read
 
 
-def test_the_questions_of_a_month_and_its_sums_take_less_than_100_ms(conn: sqlite3.Connection):
+def test_the_questions_of_a_month_and_its_sums_take_no_time(conn: sqlite3.Connection):
     month = {"first_day": FIRST_DAY, "last_day": FIRST_DAY + DAYS - 1}
     assert sum(month_milli(conn, key_n=n, **month) for n in KEYS) == sums(conn, Filters())[0].questions_milli
-    assert max(best_ms(lambda n=n: month_milli(conn, key_n=n, **month)) for n in KEYS) < BOUND_MS
+    assert max(best_ms(lambda n=n: month_milli(conn, key_n=n, **month)) for n in KEYS) < SUMS_MS
     for by in (None, "day", "workspace", "key", "model", "node", "task", "left"):
         assert sum(one.calls for one in sums(conn, Filters(), by)) == ROWS
-        assert best_ms(lambda by=by: sums(conn, Filters(), by)) < BOUND_MS
+        assert best_ms(lambda by=by: sums(conn, Filters(), by)) < SUMS_MS
 
 
 def test_a_step_of_retention_holds_the_writer_for_less_than_20_ms(conn: sqlite3.Connection):

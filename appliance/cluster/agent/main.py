@@ -10,8 +10,8 @@ import platform
 import signal
 import socket
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from appliance import logs, watchdog
+from appliance.binding import bound
 from appliance.cluster import cluster_key, words
 from appliance.cluster.addresses import is_loopback
 from appliance.cluster.agent.node import Announce, Announcement, Sockets, Trusted, port_of, running, told
@@ -34,9 +35,6 @@ from appliance.tasks import Tasks
 
 SERVICE_TYPE = "_synapse-node._tcp.local."
 DISTRIBUTION = "synapse-appliance"
-
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
-"""Seconds, seconds and times (tcp(7)): the call of a gateway that is gone without a word is ended within minutes."""
 
 _log = logging.getLogger(__name__)
 
@@ -224,25 +222,11 @@ def _lost(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     _log.error("an exception reached the event loop: %s", type(error).__name__, exc_info=error)
 
 
-@contextmanager
-def _bound(host: str, port: int, option: str) -> Generator[socket.socket]:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in _KEEP_ALIVE.items():
-            sock.setsockopt(socket.IPPROTO_TCP, name, value)
-        try:
-            sock.bind((host, port))
-        except OSError as error:
-            reason = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "no such address"
-            raise ConfigError(
-                f"Port {port} on {host} cannot be used ({reason}).",
-                advice=f"Stop what listens there, or choose another with {option}; --host has to be an address of this"
-                " machine.",
-            ) from error
-        sock.setblocking(False)
-        yield sock
-    finally:
-        sock.close()
+def _bound(host: str, port: int, option: str) -> AbstractContextManager[socket.socket]:
+    return bound(
+        host,
+        port,
+        other_host="Give an address of this machine with --host.",
+        other_port=f"Stop what listens there, or choose another with {option}; --host has to be an address of this"
+        " machine.",
+    )

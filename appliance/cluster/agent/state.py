@@ -1,13 +1,13 @@
 """What a node keeps on its disk: its key, its name and the gateway that it belongs to. Each file is whole or absent."""
 
-import fcntl
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from appliance.cluster.identity import Identity, id_of
 from appliance.errors import StateError
+from appliance.locks import held
 
 IDENTITY = "identity.pem"
 """Key and certificate in one file: a crash can never leave one without the other."""
@@ -140,23 +140,18 @@ def _sync(directory: Path) -> None:
 
 @contextmanager
 def _sole_owner(directory: Path) -> Generator[None]:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        directory.chmod(0o700)
-        lock = os.open(directory / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise _unusable(directory, error) from error
-    try:
+    taken = StateError(
+        f"A node agent is running on the state directory {directory}.",
+        advice="Stop it first (systemctl stop synapse-node).",
+    )
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StateError(
-                f"A node agent is running on the state directory {directory}.",
-                advice="Stop it first (systemctl stop synapse-node).",
-            ) from error
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            directory.chmod(0o700)
+            stack.enter_context(held(directory / "lock", taken))
+        except OSError as error:
+            raise _unusable(directory, error) from error
         yield
-    finally:
-        os.close(lock)
 
 
 def _unusable(directory: Path, error: OSError) -> StateError:
