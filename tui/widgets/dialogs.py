@@ -118,6 +118,10 @@ class Pick(ModalScreen[str | None]):
         self.dismiss(None)
 
 
+FRAME_LINES = 8
+"""Of a text to read: its border, its title in two lines, what was said, the keys, and the space between."""
+
+
 class Show(ModalScreen[str | None]):
     """Something to read. `copy` is what `y` sends to the terminal. A key of `actions` closes it with that name."""
 
@@ -149,6 +153,10 @@ class Show(ModalScreen[str | None]):
             keys = [f"{action.shown_key} {action.label}" for action in self._actions]
             yield Static("", classes="said", markup=False)
             yield _keys(*keys, *(("y copy",) if self._copy else ()), "↑ ↓ scroll", "esc close")
+
+    def on_resize(self) -> None:
+        # The keys stay on the screen however long the text is: it scrolls.
+        self.query_one(VerticalScroll).styles.max_height = max(self.size.height - FRAME_LINES, 3)
 
     def say(self, body: Sequence[str] | Text) -> None:
         """Show this from now on, and its end."""
