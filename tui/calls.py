@@ -71,7 +71,7 @@ def call_details(call: ledger_wire.LedgerCall) -> list[str]:
         f"When         {call.at}",
         f"Ending       {state(call.ending)}",
         f"Building     {where}",
-        f"Masked       {call.masked} {'value' if call.masked == 1 else 'values'}",
+        f"Masked       {_counted(str(call.masked), 'value')}",
         f"Key          {call.key} ({call.key_id})",
         f"User         {call.user}",
         f"Workspace    {call.workspace}",
@@ -95,11 +95,11 @@ def total_parts(total: ledger_wire.Sum) -> list[str]:
     """What calls come to, in pieces that a line is put together from."""
     unknown = f" + {total.cost_unknown} of unknown cost" if total.cost_unknown else ""
     parts = [
-        f"{total.calls} {'call' if total.calls == 1 else 'calls'}",
-        f"{looks.questions(total.questions_milli)} questions",
+        _counted(str(total.calls), "call"),
+        _counted(looks.questions(total.questions_milli), "question"),
         f"cost {looks.dollars(total.cost_micro)}{unknown}",
         f"saved {looks.dollars(total.saved_micro)}",
-        f"{total.masked} values masked",
+        f"{_counted(str(total.masked), 'value')} masked",
     ]
     if total.first_token is not None:
         parts.append(f"first token {looks.seconds(total.first_token.p50)} (median)")
@@ -154,9 +154,9 @@ def sum_details(each: ledger_wire.Sum, by: ledger_wire.By) -> list[str]:
 
 
 def chart(sums: Sequence[ledger_wire.Sum]) -> tuple[str, list[float]]:
-    """The days of the chart in words, and how many calls each of them has, those without any too."""
+    """The days of the chart in words, and how many calls each of them has, those without any too. One alone is none."""
     by_day = {date.fromisoformat(each.group): each.calls for each in sums if each.group}
-    if not by_day:
+    if len(by_day) < 2:
         return "", []
     last = max(by_day)
     first = max(min(by_day), last - timedelta(days=CHART_DAYS - 1))
@@ -189,6 +189,10 @@ def _group(each: ledger_wire.Sum, by: ledger_wire.By) -> str:
     if not each.group:
         return f"{looks.ABSENT} (none)"
     return state(each.group) if by == "left" else each.group
+
+
+def _counted(number: str, word: str) -> str:
+    return f"{number} {word}" if number == "1" else f"{number} {word}s"
 
 
 def _cost(micro: int | None) -> str:

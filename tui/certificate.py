@@ -16,9 +16,9 @@ from tui.look import STYLES, Tone, state, tone
 from tui.tools import Step, Verdict
 
 ELSEWHERE = """\
-To check it elsewhere, without this gateway: e writes it and keys.json, then
+Check it elsewhere too: e writes it and keys.json; docs/verify.md, or
   synapse proof verify FILE --keys keys.json
-or openssl and jq, or thirty lines of Python: docs/verify.md. Get keys.json by another way than the certificate."""
+Get keys.json by another way than the certificate."""
 
 BAD = "At least one check is bad: do not rely on it."
 

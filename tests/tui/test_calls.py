@@ -145,4 +145,4 @@ def test_the_chart_has_the_days_without_calls_too():
     )
     title, days = calls.chart([made("2020-01-01", 4), made("2026-11-28", 4)])
     assert (title, len(days)) == ("Calls a day, 2026-09-30 to 2026-11-28", calls.CHART_DAYS)
-    assert calls.chart([]) == ("", [])
+    assert calls.chart([]) == calls.chart([made("2026-11-28", 4)]) == ("", [])

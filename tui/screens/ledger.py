@@ -48,6 +48,7 @@ class LedgerPage(Page):
         self._total: ledger_wire.Sum | None = None
         self._next: str | None = None
         self._newer = False
+        self._head = Text()
         yield Static("", id="asked", classes="block", markup=False)
         with Vertical(id="chart-of-days"):
             yield Static("", id="days-title", markup=False)
@@ -82,11 +83,11 @@ class LedgerPage(Page):
             self._show_head()
 
     def on_table_near_end(self) -> None:
-        if self._shown != self._asked or self._asked.by is not None or self._next is None:
+        if self._shown != self._asked or self._next is None or self._works("load"):
             return
         if len(self._calls) >= MOST:
             self.say(f"{MOST} calls are loaded. / says which to show, e exports all of them.", "plain")
-        elif not any(worker.group == "more" and worker.is_running for worker in self.workers):
+        elif not self._works("more"):
             self.run_worker(self._more, group="more")
 
     def on_table_moved(self) -> None:
@@ -202,7 +203,7 @@ class LedgerPage(Page):
             found, cursor = (*found, *page.calls), page.next
             ended = cursor is None or len(found) >= size
             # Rare calls come a few at a time, out of a long ledger: the first are shown while others are looked for.
-            if ended or (anew and page.calls):
+            if ended or anew:
                 self._take(wanted, found, cursor)
             if ended:
                 return
@@ -245,6 +246,9 @@ class LedgerPage(Page):
             self._newer = True
             self._show_head()
 
+    def _works(self, group: str) -> bool:
+        return any(worker.node is self and worker.group == group and worker.is_running for worker in self.workers)
+
     @property
     def _live(self) -> bool:
         """Whether new calls may push down what is on the screen."""
@@ -258,6 +262,7 @@ class LedgerPage(Page):
     def _show_lines(self) -> None:
         table, width, shown = self.query_one(Table), self.size.width, self._shown or Asked()
         empty = "No call yet." if shown == Asked() else "There is no such call. esc shows all."
+        empty = empty if self._next is None else "Looking further back …"
         if shown.by is None:
             rows, columns = [calls.call_row(call, width) for call in self._calls], calls.call_columns(width)
         else:
@@ -265,8 +270,9 @@ class LedgerPage(Page):
         table.show(rows, columns=columns, empty=empty)
         title, days = calls.chart(self._sums) if shown.by == "day" else ("", [])
         self.query_one("#chart-of-days").display = bool(days)
-        self.query_one("#days-title", Static).update(title)
-        self.query_one("#calls-a-day", Sparkline).data = days
+        if days:
+            self.query_one("#days-title", Static).update(title)
+            self.query_one("#calls-a-day", Sparkline).data = days
 
     def _show_head(self) -> None:
         shown = self._shown or Asked()
@@ -275,7 +281,9 @@ class LedgerPage(Page):
             parts.append("sums of whole days")
         text = Text(self._title(shown), STYLES["strong"])
         text.append(f"\n{calls.joined(parts, self.size.width)}", STYLES["plain"])
-        self.query_one("#asked", Static).update(text)
+        if text != self._head:
+            self._head = text
+            self.query_one("#asked", Static).update(text)
 
     def _title(self, shown: Asked) -> str:
         by = "" if shown.by is None else f"Sums by {calls.group_word(shown.by)}: "

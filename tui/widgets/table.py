@@ -151,10 +151,11 @@ class Table(ScrollView, can_focus=True):
         if y == 0:
             return self._strip(tuple(column.title for column in self._columns), (), Style(bold=True, dim=True), "  ")
         at = y - 1 + self.scroll_offset.y
-        if not self._rows:
-            return Strip([Segment(f"  {self._empty}"[: self.size.width])]) if y == 2 else Strip.blank(self.size.width)
+        # Every segment has a style: without colour (NO_COLOR), Textual changes that of each.
+        if not self._rows and y == 2:
+            return Strip([Segment(f"  {self._empty}"[: self.size.width], Style())])
         if at >= len(self._rows):
-            return Strip.blank(self.size.width)
+            return Strip.blank(self.size.width, Style())
         row = self._rows[at]
         here = at == self._cursor
         over = Style(reverse=here and self.has_focus, bold=here)

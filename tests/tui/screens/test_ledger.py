@@ -102,6 +102,16 @@ async def test_an_empty_ledger_says_so(client: Client):
         await seat.sees("No call yet.", "0 calls")
 
 
+@pytest.mark.parametrize("key", ["6", "9"])
+async def test_every_piece_of_a_table_has_a_style_which_can_lose_its_colour(seat: Seat, key: str):
+    """Where NO_COLOR is set, Textual changes the style of each piece, and ends at one without."""
+    await seat.press(key)
+    table = seat.console.screen.query_one(Table)
+    await until(lambda: table.size.height > 0)
+    for y in range(table.size.height):
+        assert all(segment.style is not None for segment in table.render_line(y))
+
+
 async def test_d_goes_through_the_days(seat: Seat):
     await seat.press("d")
     await seat.sees("today 2026-11-29 (UTC) · esc: all", "3 calls")
