@@ -104,7 +104,12 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
     ),
     "ledger": (
         _DETAIL,
-        Action("filter", "slash", "filter", "Say which calls to show: a day, a key, a model, a machine, an ending."),
+        Action(
+            "filter",
+            "slash",
+            "filter",
+            "Say which calls to show: days, a key, a model, a machine, an ending; esc: all.",
+        ),
         Action("left", "l", "left", "Show only the calls of which something left the building; again: all."),
         Action("day", "d", "day", "Go from today to yesterday, to seven days, to all."),
         Action("group", "g", "sums by", "Show sums by day, key, model, machine or task instead of calls."),

@@ -50,6 +50,9 @@ _STATES: dict[str, tuple[str, Tone]] = {
     # calls
     "left": ("↗", "warn"),
     "stayed": ("⌂", "good"),
+    # where a call was answered
+    "outside": ("↗", "warn"),
+    "here": ("⌂", "good"),
 }
 
 

@@ -47,6 +47,7 @@ NOW = datetime(2026, 11, 29, 18, 57, 3, 120_000, tzinfo=UTC)
 class PlayedProofs:
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     rows: list[wire.Proof] = field(default_factory=list[wire.Proof])
+    key_set: bytes = b'{"keys":[]}'
 
     def add(self, count: int) -> None:
         for index in range(len(self.rows), len(self.rows) + count):
@@ -73,7 +74,7 @@ class PlayedProofs:
         return self.files.get(proof_id)
 
     async def keys(self) -> bytes:
-        return b'{"keys":[]}'
+        return self.key_set
 
 
 @dataclass

@@ -6,6 +6,7 @@ The answer that changes nothing is always the one that Enter and Escape give.
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -118,6 +119,12 @@ class Pick(ModalScreen[str | None]):
         self.dismiss(None)
 
 
+FRAME_LINES = 6
+"""Of a text to read, besides its title: its border, what was said, the keys, and the space between."""
+
+FRAME_COLUMNS = 4
+
+
 class Show(ModalScreen[str | None]):
     """Something to read. `copy` is what `y` sends to the terminal. A key of `actions` closes it with that name."""
 
@@ -149,6 +156,11 @@ class Show(ModalScreen[str | None]):
             keys = [f"{action.shown_key} {action.label}" for action in self._actions]
             yield Static("", classes="said", markup=False)
             yield _keys(*keys, *(("y copy",) if self._copy else ()), "↑ ↓ scroll", "esc close")
+
+    def on_resize(self) -> None:
+        # The keys stay on the screen however long the text is: it scrolls.
+        title_lines = 1 + cell_len(looks.printable(self._title)) // max(self.size.width - FRAME_COLUMNS, 1)
+        self.query_one(VerticalScroll).styles.max_height = max(self.size.height - FRAME_LINES - title_lines, 3)
 
     def say(self, body: Sequence[str] | Text) -> None:
         """Show this from now on, and its end."""

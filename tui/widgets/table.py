@@ -25,6 +25,9 @@ MARK = 2
 NEAR_END = 10
 """So many lines before the last one more are asked for."""
 
+SLACK = 5
+"""So many lines must be left below the cursor for new rows above it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -82,6 +85,21 @@ class Table(ScrollView, can_focus=True):
         return self._rows[self._cursor] if self._rows else None
 
     @property
+    def line(self) -> int:
+        """Where the cursor is, counted from 0."""
+        return self._cursor
+
+    @property
+    def lines_shown(self) -> int:
+        """How many rows there is room for."""
+        return max(self.size.height - 1, 1)
+
+    @property
+    def near_top(self) -> bool:
+        """Whether new rows above the others would be seen, and would not push what is chosen out of sight."""
+        return not self.scroll_offset.y and (not self._cursor or self._cursor + SLACK < self.lines_shown)
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         return self._rows
 
@@ -91,8 +109,11 @@ class Table(ScrollView, can_focus=True):
             if row.id == row_id:
                 self._go(at)
 
+    def go_to_top(self) -> None:
+        self._go(0)
+
     def show(self, rows: Sequence[Row], *, columns: Sequence[Column] | None = None, empty: str | None = None) -> None:
-        """Show these; the cursor stays on its row wherever that is now."""
+        """Show these; the cursor stays on its row wherever that is now, and in sight where it was."""
         before, chosen = self._rows, self.chosen
         anew = (columns is not None and tuple(columns) != self._columns) or (empty is not None and empty != self._empty)
         self._columns = self._columns if columns is None else tuple(columns)
@@ -103,7 +124,8 @@ class Table(ScrollView, can_focus=True):
         moved = self._cursor
         self._cursor = min(cursor, max(len(self._rows) - 1, 0))
         self.virtual_size = Size(self.size.width, max(len(self._rows), 1) + 1)
-        if anew or not before or not self._rows or len(before) > len(self._rows):
+        scrolled = self._follow(moved)
+        if scrolled or anew or not before or not self._rows or len(before) > len(self._rows):
             self.refresh()
             return
         for at, row in enumerate(self._rows):
@@ -129,10 +151,11 @@ class Table(ScrollView, can_focus=True):
         if y == 0:
             return self._strip(tuple(column.title for column in self._columns), (), Style(bold=True, dim=True), "  ")
         at = y - 1 + self.scroll_offset.y
-        if not self._rows:
-            return Strip([Segment(f"  {self._empty}"[: self.size.width])]) if y == 2 else Strip.blank(self.size.width)
+        # Every segment has a style: without colour (NO_COLOR), Textual changes that of each.
+        if not self._rows and y == 2:
+            return Strip([Segment(f"  {self._empty}"[: self.size.width], Style())])
         if at >= len(self._rows):
-            return Strip.blank(self.size.width)
+            return Strip.blank(self.size.width, Style())
         row = self._rows[at]
         here = at == self._cursor
         over = Style(reverse=here and self.has_focus, bold=here)
@@ -163,7 +186,7 @@ class Table(ScrollView, can_focus=True):
         if to == self._cursor:
             return
         before, self._cursor = self._cursor, to
-        first, visible = self.scroll_offset.y, max(self.size.height - 1, 1)
+        first, visible = self.scroll_offset.y, self.lines_shown
         if not first <= to < first + visible:
             self.scroll_to(y=to if to < first else to - visible + 1, animate=False, force=True, immediate=True)
             self.refresh()
@@ -171,6 +194,15 @@ class Table(ScrollView, can_focus=True):
             self._refresh_row(before)
             self._refresh_row(to)
         self.post_message(self.Moved(self))
+
+    def _follow(self, before: int) -> bool:
+        """Scroll where the cursor's row would else move on the screen; stay at the top while it is in sight there."""
+        first, by = self.scroll_offset.y, self._cursor - before
+        in_sight = self._cursor < self.lines_shown
+        if not by or (not first and in_sight):
+            return False
+        self.scroll_to(y=max(first + by, 0), animate=False, force=True, immediate=True)
+        return True
 
     def _refresh_row(self, at: int) -> None:
         """The header is line 0 and never scrolls, so that row 0 is a line further down than the lines that scroll."""
