@@ -74,6 +74,7 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
         Action("join_key", "k", "join key", "Show the key with which machines join without a click, or make one."),
         Action("reject", "R", "reject", "Do not show a candidate any more."),
         Action("remove", "X", "remove", "Put a machine out at once; its running calls break off."),
+        Action("hidden", "h", "hidden", "Show also what was rejected or put out; again: hide it."),
         _FILTER,
         _COPY,
     ),

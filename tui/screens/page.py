@@ -62,10 +62,14 @@ class Page(Screen[None]):
 
     def on_screen_resume(self) -> None:
         self.show_top()
-        self.reload()
+        self.resumed()
         tables = self.query(Table)
         if self.focused is None and tables:
             tables.first().focus()
+
+    def resumed(self) -> None:
+        """This page is on the screen again, after another one or a dialog."""
+        self.reload()
 
     def show_top(self) -> None:
         self.query_one(TopLine).show(self.desk.picture)
