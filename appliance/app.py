@@ -281,6 +281,7 @@ async def running(
                 policy=policy,
                 prices=prices,
                 nodes=machines.nodes,
+                pulls=machines.pulls,
                 backups=Backups(BackupParts(settings.state_dir, database, sealer, clock, ids, version)),
             )
         )

@@ -16,6 +16,8 @@ from appliance.admin.node_book import NodeBook
 from appliance.admin.node_changes import Books
 from appliance.admin.nodes import Nodes
 from appliance.admin.nodes import Parts as NodesParts
+from appliance.admin.pulls import Parts as PullParts
+from appliance.admin.pulls import Pulls
 from appliance.cluster.addresses import Inside, at_url, is_loopback, port_of
 from appliance.cluster.announcing import Announcer, Service
 from appliance.cluster.connections import open_session
@@ -34,6 +36,7 @@ from appliance.cluster.scheduler import Scheduler
 from appliance.ids import Clock, Ids
 from appliance.lanes.limits import Timeouts
 from appliance.lanes.machines import MachineLane
+from appliance.lanes.pulling import Puller
 from appliance.settings import Settings
 from appliance.store import cluster_secrets, nodes
 from appliance.store.database import Database
@@ -54,6 +57,7 @@ class Machines:
     scheduler: Scheduler
     lane: MachineLane
     nodes: Nodes
+    pulls: Pulls
 
 
 @asynccontextmanager
@@ -123,27 +127,35 @@ async def running_machines(
             announcer = Announcer(_service(identity, base_url), interfaces=settings.discovery.interfaces)
             await announcer.start()
             stack.push_async_callback(announcer.stop)
-        yield Machines(
-            registry,
-            scheduler,
-            MachineLane(links, timeouts),
-            Nodes(
-                NodesParts(
-                    database=database,
-                    books=books,
-                    clock=clock,
-                    ids=ids,
-                    identity=identity,
-                    members=members,
-                    newcomers=newcomers,
-                    machines=registry.snapshot,
-                    models=models,
-                    load=scheduler,
-                    discovery_problem=lambda: discovery.problem if settings.discovery.enabled else SWITCHED_OFF,
-                    inside=inside,
-                )
-            ),
+        decisions = Nodes(
+            NodesParts(
+                database=database,
+                books=books,
+                clock=clock,
+                ids=ids,
+                identity=identity,
+                members=members,
+                newcomers=newcomers,
+                machines=registry.snapshot,
+                models=models,
+                load=scheduler,
+                discovery_problem=lambda: discovery.problem if settings.discovery.enabled else SWITCHED_OFF,
+                inside=inside,
+            )
         )
+        pulls = Pulls(
+            PullParts(
+                database=database,
+                clock=clock,
+                ids=ids,
+                nodes=lambda: decisions.list_all().nodes,
+                machine=registry.get,
+                pull=Puller(links, connect_seconds=timeouts.connect).pull,
+                look_again=registry.probe_soon,
+            )
+        )
+        stack.push_async_callback(pulls.stop)
+        yield Machines(registry, scheduler, MachineLane(links, timeouts), decisions, pulls)
 
 
 def _listed(url: str, environ: Mapping[str, str], inside: Inside) -> Machine:

@@ -32,7 +32,7 @@ def parser() -> Parser:
         if kind == "workspace":
             _allowance(group)
     _shield(group_of(command(commands, "shield", "Say what the shield masks, and try it.", leaf=False)))
-    _model(group_of(command(commands, "model", "Say which models the local lane uses.", leaf=False)))
+    _model(group_of(command(commands, "model", "Get models, and say which of them the local lane uses.", leaf=False)))
     _provider(group_of(command(commands, "provider", "Add, test and remove external providers.", leaf=False)))
     _policy(group_of(command(commands, "policy", "Say which providers calls may reach.", leaf=False)))
     _proof(group_of(command(commands, "proof", "List, fetch and verify certificates.", leaf=False)))
@@ -117,6 +117,10 @@ def _key(group: Any) -> None:
 def _model(group: Any) -> None:
     roles = ("full", "fast", "local", "embedding")
     command(group, "model list", "Show each role's model, and what the machines have.")
+    pull = command(group, "model pull", "Let a machine fetch a model, and watch. Run again, it watches on.")
+    pull.add_argument("name", metavar="NAME", help="the model, as Ollama's library names it, such as qwen3:8b")
+    pull.add_argument("--node", metavar="NODE", help="the machine, by its id or its name (the only one with Ollama)")
+    pull.add_argument("--cancel", action="store_true", help="end the pull that runs, instead")
     choose = command(group, "model set", "Give a role its model, from the next call on.")
     choose.add_argument("role", choices=roles, metavar="|".join(roles), help="the role")
     choose.add_argument("name", metavar="NAME", help="a model as the machines name it, such as llama3.2:3b")

@@ -16,8 +16,8 @@ Clock = Callable[[], datetime]
 RandomBytes = Callable[[int], bytes]
 """Gives that many unpredictable bytes: `secrets.token_bytes` outside tests."""
 
-Prefix = Literal["prf", "key", "ws", "usr", "req", "call", "fct"]
-"""What an id names: a certificate, an API key, a workspace, a user, a request, a tool call, a fact."""
+Prefix = Literal["prf", "key", "ws", "usr", "req", "call", "fct", "pull"]
+"""What an id names: a certificate, an API key, a workspace, a user, a request, a tool call, a fact, a pull."""
 
 ID_BYTES = 16
 """128 bits: ids never meet by chance, and none can be guessed from another."""

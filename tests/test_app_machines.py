@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from appliance.admin.node_wire import Admission, NewClusterKey, NewNode
+from appliance.admin.pull_wire import NewPull
 from appliance.app import running
 from appliance.app_machines import SWITCHED_OFF
+from appliance.cluster.agent.forwarding import CONSOLE_HEADER
 from appliance.cluster.agent.node import Trusted
 from appliance.cluster.identity import Identity, client_context, server_context
 from appliance.cluster.machine import Machine
+from appliance.cluster.registry import PROBE_INTERVAL_SECONDS
 from appliance.cluster.sightings import Sighting
 from appliance.cluster.words import words
 from appliance.settings import load
@@ -25,7 +28,7 @@ from tests.box import CHAT, Box, box
 from tests.calls.lan import by_name, names_lead_here
 from tests.cluster.nodes import HOST, Ear, Node, key, node, stranger
 from tests.upstreams.compatible import compatible_double
-from tests.upstreams.ollama import OllamaDouble, answers, done, line, ollama_double, says
+from tests.upstreams.ollama import OllamaDouble, answers, done, line, ollama_double, progress, says
 from tests.waiting import until
 
 ELSEWHERE, POISONED = "127.0.0.2", "127.0.0.3"
@@ -46,6 +49,11 @@ def machine(gateway: Box, machine_id: str) -> Machine | None:
 def well(gateway: Box, machine_id: str) -> bool:
     found = machine(gateway, machine_id)
     return found is not None and found.healthy
+
+
+def at_desk(gateway: Box, machine_id: str, model: str) -> bool:
+    found = machine(gateway, machine_id)
+    return found is not None and found.has(model)
 
 
 def url_kept(gateway: Box, node_id: str) -> str | None:
@@ -280,6 +288,40 @@ class TestJoined:
             await asyncio.gather(*calling)
             assert seen == [200] * 48
             assert gateway.app.pipeline.scheduler.in_flight(at.id) == 0
+
+
+class TestPulls:
+    async def test_a_node_pulls_for_the_console_and_has_the_model_at_once(
+        self, tmp_path: Path, ear: Ear, ollama: OllamaDouble
+    ):
+        """The agent refuses every pull that is not the console's; the probe that finds the model comes at once."""
+        async with ollama_double() as other, joined(tmp_path, ear, ollama.url, other.url) as (gateway, at, _):
+            made = await gateway.admin.start_pull(NewPull("qwen3:8b", at.id))
+            assert (made.node, made.node_id) == ("desk", at.id)
+            began = time.monotonic()
+            await until(lambda: at_desk(gateway, at.id, "qwen3:8b"))
+            assert time.monotonic() - began < PROBE_INTERVAL_SECONDS
+            [last] = (await gateway.admin.pulls()).pulls
+            assert (last.state, last.completed, last.total) == ("done", 4_000_001_500, 4_000_001_500)
+            assert (ollama.pulled, other.pulled) == ([{"model": "qwen3:8b", "stream": True}], [])
+            assert CONSOLE_HEADER not in {name.lower() for name in ollama.headers[0]}
+
+    async def test_a_node_that_is_put_out_meanwhile(self, tmp_path: Path, ear: Ear, ollama: OllamaDouble):
+        ollama.pulls.append(says(progress("pulling manifest"), 60.0))
+        async with joined(tmp_path, ear, ollama.url) as (gateway, at, _):
+            await gateway.admin.start_pull(NewPull("qwen3:8b"))
+            await until(lambda: ollama.active == 1)
+            await gateway.admin.remove_node(at.id)
+            await until(lambda: ollama.left == 1)
+            [last] = (await gateway.admin.pulls()).pulls
+            assert (last.state, last.problem) == ("failed", "The machine broke off: the connection broke.")
+
+    async def test_it_ends_with_the_daemon(self, tmp_path: Path, ollama: OllamaDouble):
+        ollama.pulls.append(says(progress("pulling manifest"), 60.0))
+        async with box(tmp_path, ollama.url) as gateway:
+            await gateway.admin.start_pull(NewPull("qwen3:8b"))
+            await until(lambda: ollama.active == 1)
+        await until(lambda: ollama.left == 1)
 
 
 class TestMoving:

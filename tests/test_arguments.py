@@ -39,6 +39,8 @@ def parsed(line: str) -> dict[str, Any]:
         ),
         ("key revoke laptop", {"command": "key revoke", "key": "laptop"}),
         ("model set full llama3.2:3b", {"command": "model set", "role": "full", "name": "llama3.2:3b"}),
+        ("model pull qwen3:8b", {"command": "model pull", "name": "qwen3:8b", "node": None, "cancel": False}),
+        ("model pull qwen3:8b --node desk --cancel", {"node": "desk", "cancel": True}),
         ("workspace allowance legal --questions 2.5", {"name": "legal", "questions": 2500}),
         ("workspace allowance legal --unlimited", {"command": "workspace allowance", "questions": None}),
         ("ledger", {"command": "ledger", "by": None, "since": None, "limit": 20}),

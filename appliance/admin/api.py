@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, wire
+from appliance.admin import backup_wire, ledger_wire, node_wire, policy_wire, pull_wire, wire
 from appliance.admin.backup_response import BackupResponse
 from appliance.admin.events import Events
 from appliance.admin.http import answer, body_as, number, raw_answer, refusal, who_asks
@@ -83,6 +83,9 @@ def create_app(service: Service, events: Events) -> Starlette:
         Route("/cluster-key", api.new_cluster_key, methods=["POST"]),
         Route("/cluster-key", api.revoke_cluster_key, methods=["DELETE"]),
         Route("/contexts", api.contexts),
+        Route("/pulls", api.pulls),
+        Route("/pulls", api.start_pull, methods=["POST"]),
+        Route("/pulls/cancel", api.cancel_pull, methods=["POST"]),
         Route("/backups", api.make_backup, methods=["POST"]),
         Route("/backups/kept", api.keep_backup, methods=["POST"]),
         Route("/changes", api.changes),
@@ -241,6 +244,17 @@ class _Api:
 
     async def contexts(self, _: Request) -> Response:
         return answer(await self._service.contexts())
+
+    async def pulls(self, _: Request) -> Response:
+        return answer(self._service.pulls.list_all())
+
+    async def start_pull(self, request: Request) -> Response:
+        new = await body_as(pull_wire.NewPull, request)
+        return answer(await self._service.pulls.start(who_asks(request), new), status=201)
+
+    async def cancel_pull(self, request: Request) -> Response:
+        named = await body_as(pull_wire.PullRef, request)
+        return answer(await self._service.pulls.cancel(who_asks(request), named.id))
 
     async def make_backup(self, request: Request) -> Response:
         new = await body_as(backup_wire.NewBackup, request)

@@ -160,7 +160,7 @@ def set_model(conn: sqlite3.Connection, change: Change, role: wire.Role, new: wi
 
     Raises `InvalidInput` for what is no model's name, or the name of one that leaves the building.
     """
-    _put_model(conn, change, "model.set", role, _clean_model(new.name))
+    _put_model(conn, change, "model.set", role, clean_model(new.name))
 
 
 def unset_model(conn: sqlite3.Connection, change: Change, role: wire.Role) -> None:
@@ -240,7 +240,8 @@ def clean_name(name: str) -> str:
     return clean
 
 
-def _clean_model(name: str) -> str:
+def clean_model(name: str) -> str:
+    """The name of a model that can run inside. Raises `InvalidInput` for what is none, or leaves the building."""
     if not 1 <= len(name) <= MODEL_CHARACTERS or not name.isprintable() or name != name.strip():
         raise wire.InvalidInput(
             "That is no model's name.", advice="synapse model list shows the models that the machines have."

@@ -23,6 +23,7 @@ from appliance.admin import ledger_wire as ledger_wire
 from appliance.admin import looks as looks
 from appliance.admin import node_wire as node_wire
 from appliance.admin import policy_wire as policy_wire
+from appliance.admin import pull_wire as pull_wire
 from appliance.admin import values as values
 from appliance.admin import wire as wire
 from appliance.errors import AdminError as AdminError
@@ -199,6 +200,17 @@ class Client:
     async def contexts(self) -> wire.ContextList:
         """How long the prompts are that the models in use take."""
         return await self._ask(wire.ContextList, "GET", "/contexts")
+
+    async def pulls(self) -> pull_wire.PullList:
+        """Models that machines are fetching, and the last that they have fetched or not."""
+        return await self._ask(pull_wire.PullList, "GET", "/pulls")
+
+    async def start_pull(self, new: pull_wire.NewPull) -> pull_wire.Pull:
+        """Let a machine fetch a model, in the background; the answer is the one that runs, if it does so already."""
+        return await self._ask(pull_wire.Pull, "POST", "/pulls", new)
+
+    async def cancel_pull(self, pull_id: str) -> pull_wire.Pull:
+        return await self._ask(pull_wire.Pull, "POST", "/pulls/cancel", pull_wire.PullRef(pull_id))
 
     @asynccontextmanager
     async def backup(self, new: backup_wire.NewBackup) -> AsyncGenerator[tuple[int, AsyncIterator[bytes]]]:

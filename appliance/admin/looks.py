@@ -1,4 +1,5 @@
-"""How the values of the admin API look to people, in the command line and in the console: times, durations, money.
+"""How the values of the admin API look to people, in the command line and in the console: times, durations, money,
+sizes.
 
 Pure, and without a terminal.
 """
@@ -6,6 +7,8 @@ Pure, and without a terminal.
 from datetime import datetime
 
 ABSENT = "–"
+
+_UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
 
 def printable(text: str) -> str:
@@ -40,6 +43,12 @@ def dollars(micro: int) -> str:
     if micro >= 1_000_000 or not micro:
         return f"{sign}${micro / 1_000_000:.2f}"
     return f"{sign}${f'{micro / 1_000_000:.6f}'.rstrip('0').ljust(4, '0')}"
+
+
+def size(count: int) -> str:
+    """Bytes in the largest decimal unit: `4.7 GB`, `512 MB`, `0 B`."""
+    unit, divisor = next(((unit, divisor) for unit, divisor in _UNITS if count >= divisor), ("B", 1))
+    return f"{count / divisor:.1f} {unit}" if divisor >= 10**9 else f"{count // divisor} {unit}"
 
 
 def seconds(ms: int) -> str:

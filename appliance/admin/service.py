@@ -27,6 +27,7 @@ from appliance.admin import (
 from appliance.admin.backups import Backups
 from appliance.admin.changes import Change
 from appliance.admin.nodes import Nodes
+from appliance.admin.pulls import Pulls
 from appliance.calls.policy import Policy
 from appliance.calls.routing import Prices
 from appliance.ids import Clock, Ids
@@ -148,6 +149,7 @@ class Parts:
     prices: PriceList
     nodes: Nodes
     backups: Backups
+    pulls: Pulls
 
 
 class Service:
@@ -169,6 +171,11 @@ class Service:
     def backups(self) -> Backups:
         """The operations on backups."""
         return self._parts.backups
+
+    @property
+    def pulls(self) -> Pulls:
+        """The operations on models that machines fetch."""
+        return self._parts.pulls
 
     async def status(self) -> wire.Status:
         parts, facts = self._parts, self._parts.facts()

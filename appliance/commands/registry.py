@@ -146,6 +146,18 @@ async def _model_list(client: "Client", _: Invocation) -> Outcome:
     return await models.show_all(client)
 
 
+async def _model_pull(client: "Client", call: Invocation) -> Outcome:
+    import sys
+
+    from appliance.commands import pulling
+
+    typed = call.typed
+    if typed.cancel:
+        return await pulling.cancel(client, typed.name, typed.node)
+    meter = pulling.Meter(sys.stderr, pulling.columns_of(sys.stderr))
+    return await pulling.pull(client, typed.name, typed.node, meter)
+
+
 async def _model_set(client: "Client", call: Invocation) -> Outcome:
     from appliance.commands import models
 
@@ -324,6 +336,7 @@ COMMANDS: Mapping[str, Callable[[Invocation], Outcome]] = {
     "user list": online(_user_list),
     "erase": online(_erase),
     "model list": online(_model_list),
+    "model pull": online(_model_pull),
     "model set": online(_model_set),
     "model unset": online(_model_unset),
     "shield show": online(_shield_show),

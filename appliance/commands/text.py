@@ -50,12 +50,8 @@ def wrapped(sentence: str, *, indent: str = "") -> tuple[str, ...]:
     )
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    fitted = [_fit(cell, width) for cell, width in zip(cells, widths, strict=True)]
-    return (" " * GAP).join(fitted).rstrip()
-
-
-def _fit(text: str, width: int) -> str:
+def fit(text: str, width: int) -> str:
+    """The text in so many columns: cut with `…`, or filled up with spaces."""
     if _width(text) > width:
         kept = ""
         for one in text:
@@ -64,6 +60,11 @@ def _fit(text: str, width: int) -> str:
             kept += one
         text = kept + "…"
     return text + " " * (width - _width(text))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    fitted = [fit(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    return (" " * GAP).join(fitted).rstrip()
 
 
 def _width(text: str) -> int:

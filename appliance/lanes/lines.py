@@ -7,13 +7,17 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class LineTooLong(Exception):
-    """The stream holds a line longer than `MAX_LINE_BYTES`."""
+    """The stream holds a line that is too long."""
 
 
 class Lines:
-    """Feed chunks, take whole lines (without their end, empty ones left out); `rest` is what no line end followed."""
+    """Feed chunks, take whole lines (without their end, empty ones left out); `rest` is what no line end followed.
 
-    def __init__(self) -> None:
+    `most_bytes`: of a line that comes in several chunks.
+    """
+
+    def __init__(self, most_bytes: int = MAX_LINE_BYTES) -> None:
+        self._most = most_bytes
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -29,7 +33,7 @@ class Lines:
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
-            if self._size > MAX_LINE_BYTES:
+            if self._size > self._most:
                 raise LineTooLong
 
     @property

@@ -3,8 +3,10 @@
 The fixtures are for the tests of the API and of the commands.
 """
 
+import asyncio
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,10 +22,13 @@ from appliance.admin.events import Events, Pace
 from appliance.admin.node_changes import Books
 from appliance.admin.peers import AdminListener
 from appliance.admin.policy_wire import ProviderCheck
+from appliance.admin.pulls import Parts as PullParts
+from appliance.admin.pulls import Pulls
 from appliance.admin.service import Facts, Parts, Service
 from appliance.calls.live_policy import LivePolicy, rules
 from appliance.cluster.machine import Machine, Model
 from appliance.ids import Ids
+from appliance.lanes.pulling import Progress
 from appliance.metering.prices import Prices, Rate
 from appliance.proofs import identity
 from appliance.proofs.notary import Notary
@@ -126,6 +131,35 @@ class PlayedChecker:
 
 
 @dataclass
+class PlayedPuller:
+    """Pulls as it is told by the model's name: progress is passed on, an error raised, and None is the end."""
+
+    told: defaultdict[str, asyncio.Queue[Progress | Exception | None]] = field(
+        default_factory=lambda: defaultdict[str, asyncio.Queue[Progress | Exception | None]](asyncio.Queue)
+    )
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Machine and model of every pull that began."""
+    left: int = 0
+    """Pulls that were broken off."""
+    looked_at: list[str] = field(default_factory=list[str])
+
+    def say(self, model: str, *told: Progress | Exception | None) -> None:
+        for one in told:
+            self.told[model].put_nowait(one)
+
+    async def pull(self, machine: Machine, name: str) -> AsyncGenerator[Progress, None]:
+        self.asked.append((machine.name, name))
+        try:
+            while (one := await self.told[name].get()) is not None:
+                if isinstance(one, Exception):
+                    raise one
+                yield one
+        except (asyncio.CancelledError, GeneratorExit):
+            self.left += 1
+            raise
+
+
+@dataclass
 class Daemon:
     """The parts of the test's daemon, and its socket once it listens."""
 
@@ -135,6 +169,7 @@ class Daemon:
     activity: PlayedActivity
     shield: PlayedShield
     checker: PlayedChecker
+    puller: PlayedPuller
     cluster: Cluster
     books: Books
     socket: Path
@@ -183,7 +218,7 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
     ids = Ids(lambda size: next(numbers).to_bytes(size, "big"))
     await database.write(lambda conn: ensure_defaults(conn, NOW, ids))
     proofs, machines, activity = PlayedProofs(), PlayedMachines([MACHINE]), PlayedActivity()
-    shield, checker = PlayedShield(), PlayedChecker()
+    shield, checker, puller = PlayedShield(), PlayedChecker(), PlayedPuller()
     own_model = Model("smollm2:latest", "d", 1, frozenset({"completion"}), remote=False)
     machine = Machine("m", "m", "http://127.0.0.1:11434", "loopback", healthy=True, models=(own_model,))
     policy = LivePolicy(app_mode="local", shield_mode="standard", machines=lambda: (machine,))
@@ -196,6 +231,17 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
     who = await database.write(lambda conn: identity.load(conn, sealer, random=ids.random, now=NOW))
     books = Books(Notary(who), sealer)
     async with cluster(database, books, lambda: daemon.now, ids) as machinery:
+        pulls = Pulls(
+            PullParts(
+                database=database,
+                clock=lambda: daemon.now,
+                ids=ids,
+                nodes=lambda: machinery.nodes.list_all().nodes,
+                machine=machinery.registry.get,
+                pull=puller.pull,
+                look_again=puller.looked_at.append,
+            )
+        )
         parts = Parts(
             database=database,
             wiper=Wiper(database),
@@ -223,10 +269,12 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
             prices=Prices({("rack", "qwen3"): Rate(100_000, 200_000)}, lambda: daemon.now),
             nodes=machinery.nodes,
             backups=Backups(BackupParts(tmp_path, database, sealer, lambda: daemon.now, ids, "0.1.0")),
+            pulls=pulls,
         )
         socket = tmp_path / "run" / "admin.sock"
-        daemon = Daemon(parts, proofs, machines, activity, shield, checker, machinery, books, socket)
+        daemon = Daemon(parts, proofs, machines, activity, shield, checker, puller, machinery, books, socket)
         yield daemon
+        await pulls.stop()
 
 
 @pytest.fixture

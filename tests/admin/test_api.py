@@ -48,6 +48,7 @@ async def ask(http: aiohttp.ClientSession, method: str, path: str, **given: Any)
         "/nodes",
         "/cluster-key",
         "/contexts",
+        "/pulls",
     ],
 )
 async def test_every_listing_answers(http: aiohttp.ClientSession, path: str):
@@ -60,6 +61,7 @@ async def test_what_is_made_is_201(http: aiohttp.ClientSession):
     assert (await ask(http, "POST", "/keys", json={"name": "a"}))[0] == 201
     assert (await ask(http, "POST", "/users", json={"name": "zoe"}))[0] == 201
     assert (await ask(http, "POST", "/workspaces", json={"name": "legal"}))[0] == 201
+    assert (await ask(http, "POST", "/pulls", json={"name": "qwen3:8b"}))[0] == 201
 
 
 async def test_the_secret_is_in_one_answer_only(http: aiohttp.ClientSession):
@@ -122,6 +124,11 @@ async def test_an_answer_is_not_to_be_cached(http: aiohttp.ClientSession):
         ("POST", "/nodes/resume", {"json": {"node": "x"}}, 404, "not_found", 'There is no machine "x".'),
         ("POST", "/nodes/remove", {"json": {"node": "127.0.0.1:11434"}}, 409, "admin_error", LISTED_NAMED),
         ("POST", "/cluster-key", {"json": {"uses": 0}}, 400, "invalid_request", "uses is 0."),
+        ("POST", "/pulls", {"json": {}}, 400, "invalid_request", "name is missing."),
+        ("POST", "/pulls", {"json": {"name": ""}}, 400, "invalid_request", "That is no model's name."),
+        ("POST", "/pulls", {"json": {"name": "m", "node": "x"}}, 404, "not_found", 'There is no machine "x".'),
+        ("POST", "/pulls/cancel", {"json": {"id": "x"}}, 404, "not_found", 'There is no pull "x".'),
+        ("DELETE", "/pulls", {}, 405, "invalid_request", "DELETE does not go with /admin/v1/pulls."),
         ("GET", "/proofs/prf_x", {}, 404, "not_found", 'There is no certificate "prf_x".'),
         ("GET", "/proofs?limit=x", {}, 400, "invalid_request", "limit must be a whole number."),
         ("GET", "/proofs?limit=0", {}, 400, "invalid_request", "limit is 0."),

@@ -14,6 +14,7 @@ from appliance.admin import wire
 from appliance.admin.client import Client
 from appliance.admin.peers import login_of
 from appliance.admin.policy_wire import NewProvider, Price, ProviderCheck
+from appliance.admin.pull_wire import NewPull
 from appliance.errors import AdminError
 from tests.admin.played import MACHINE, Daemon
 
@@ -42,6 +43,10 @@ async def test_every_operation(client: Client, listening: Daemon):
     assert await client.proof_keys() == b'{"keys":[]}'
 
     assert (await client.status()).version == "0.1.0"
+
+    pull = await client.start_pull(NewPull("qwen3:8b"))
+    assert (await client.pulls()).pulls == (pull,)
+    assert (await client.cancel_pull(pull.id)).state == "cancelled"
 
 
 async def test_what_administrators_have_changed(client: Client):

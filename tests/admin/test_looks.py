@@ -68,6 +68,23 @@ def test_dollars(micro: int, shown: str):
     assert looks.dollars(micro) == shown
 
 
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1 kB"),
+        (12_999, "12 kB"),
+        (512_000_000, "512 MB"),
+        (999_999_999, "999 MB"),
+        (4_683_075_271, "4.7 GB"),
+        (1_250_000_000_000, "1.2 TB"),
+    ],
+)
+def test_size(count: int, shown: str):
+    assert looks.size(count) == shown
+
+
 @pytest.mark.parametrize(("ms", "shown"), [(0, "0.00 s"), (250, "0.25 s"), (9_999, "10.00 s"), (12_340, "12.3 s")])
 def test_seconds(ms: int, shown: str):
     assert looks.seconds(ms) == shown

@@ -23,7 +23,7 @@ async def test_set_and_unset_show_what_came_of_it(client: Client):
     outcome = await models.choose(client, "fast", "qwen3:4b")
     assert whys(outcome.lines)["fast"] == "set, but no healthy machine has it"
     assert outcome.notes == (
-        "Calls for the fast model are refused until a machine has it: ollama pull qwen3:4b, or"
+        "Calls for the fast model are refused until a machine has it: synapse model pull qwen3:4b, or"
         " synapse model unset fast.",
     )
     outcome = await models.choose(client, "fast", "smollm2")

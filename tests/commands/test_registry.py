@@ -30,7 +30,7 @@ def test_the_commands_of_the_design_are_there():
         *(f"key {verb}" for verb in ("create", "list", "revoke")),
         *(f"workspace {verb}" for verb in ("create", "list")),
         *(f"user {verb}" for verb in ("create", "list")),
-        *(f"model {verb}" for verb in ("list", "set")),
+        *(f"model {verb}" for verb in ("list", "pull", "set")),
         *(f"provider {verb}" for verb in ("add", "list", "test", "remove")),
         *(f"policy {verb}" for verb in ("show", "allow", "clear", "active", "unscannable", "sensitive-on-open")),
         *(f"proof {verb}" for verb in ("list", "show", "keys", "verify")),

@@ -53,6 +53,14 @@ class TestTable:
             assert line.isprintable()
 
 
+@pytest.mark.parametrize(
+    ("given", "width", "fitted"),
+    [("ab", 4, "ab  "), ("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("日本語", 5, "日本…"), ("日本語", 4, "日… ")],
+)
+def test_a_text_is_cut_or_filled_up(given: str, width: int, fitted: str):
+    assert text.fit(given, width) == fitted
+
+
 class TestWrapped:
     @pytest.mark.usefixtures("terminal")
     def test_a_sentence_breaks_between_words_at_the_terminals_width(self):

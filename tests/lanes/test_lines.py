@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.lanes import lines as module
 from appliance.lanes.lines import Lines, LineTooLong
 
 
@@ -29,9 +28,8 @@ def test_the_rest_is_what_no_line_end_followed():
     assert lines.rest == b"two"
 
 
-def test_a_line_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "MAX_LINE_BYTES", 10)
-    lines = Lines()
+def test_a_line_without_an_end_is_refused():
+    lines = Lines(10)
     assert [list(lines.feed(b"xxxxx")) for _ in range(2)] == [[], []]
     with pytest.raises(LineTooLong):
         list(lines.feed(b"x"))

@@ -50,8 +50,28 @@ def _ndjson(value: object) -> bytes:
     return orjson.dumps(value) + b"\n"
 
 
-Step = bytes | float | str | asyncio.Event
-"""A piece of a script: bytes to send, seconds or an event to wait for, or `die` (the connection breaks)."""
+def progress(status: str, digest: str = "", *, total: int = 0, completed: int = 0) -> bytes:
+    """A line of `/api/pull`, as Ollama 0.32 sends it: a count that is zero is left out, and so is an empty digest."""
+    counts = {"digest": digest, "total": total, "completed": completed}
+    return _ndjson({"status": status} | {name: value for name, value in counts.items() if value})
+
+
+SUCCESS = progress("success")
+WEIGHTS, TEMPLATE = "sha256:2bada8a7450677000f678be90653b85d364de7db25eb5ea54136ada5f3933730", "sha256:" + "e" * 64
+DOWNLOADED = (
+    progress("pulling manifest"),
+    progress("pulling 2bada8a74506", WEIGHTS, total=4_000_000_000),
+    progress("pulling 2bada8a74506", WEIGHTS, total=4_000_000_000, completed=1_000_000_000),
+    progress("pulling 2bada8a74506", WEIGHTS, total=4_000_000_000, completed=4_000_000_000),
+    progress("pulling eeeeeeeeeeee", TEMPLATE, total=1_500, completed=1_500),
+    progress("verifying sha256 digest"),
+    progress("writing manifest"),
+)
+"""What comes before `SUCCESS`."""
+
+Step = bytes | float | str | asyncio.Event | Callable[[web.Request], Awaitable[None]]
+"""A piece of a script: bytes to send, seconds or an event to wait for, what happens then, or `die` (the connection
+breaks)."""
 
 Script = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -67,6 +87,8 @@ def says(*steps: Step, status: int = 200) -> Script:
                 await response.write(step)
             elif isinstance(step, asyncio.Event):
                 await step.wait()
+            elif callable(step):
+                await step(request)
             elif step == "die":
                 assert request.transport is not None
                 request.transport.abort()
@@ -129,6 +151,10 @@ class OllamaDouble(Double):
     scripts: deque[Script] = field(default_factory=deque)
     received: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    pulls: deque[Script] = field(default_factory=deque)
+    """One a pull; then each model comes, and is in its tags."""
+    pulled: list[dict[str, Any]] = field(default_factory=list)
+    """The bodies of the pulls."""
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         self.received.append(await request.read())
@@ -136,6 +162,21 @@ class OllamaDouble(Double):
         self.connections.add(id(request.transport))
         script = self.scripts.popleft() if self.scripts else self.default
         return await self.play(script(request))
+
+    async def pull(self, request: web.Request) -> web.StreamResponse:
+        self.pulled.append(await request.json())
+        self.headers.append(dict(request.headers))
+        script = self.pulls.popleft() if self.pulls else self.fetches(*DOWNLOADED)
+        return await self.play(script(request))
+
+    def fetches(self, *steps: Step) -> Script:
+        """A script of a pull that ends well after these steps."""
+
+        async def take_in(request: web.Request) -> None:
+            name = (await request.json())["model"]
+            self.models.append(name if ":" in name else f"{name}:latest")
+
+        return says(*steps, take_in, SUCCESS)
 
     async def version(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"version": "0.32.15"})
@@ -178,6 +219,7 @@ async def ollama_double(port: int = 0, *, more: Iterable[web.AbstractRouteDef] =
         web.get("/api/tags", double.tags),
         web.get("/api/ps", double.ps),
         web.post("/api/show", double.show),
+        web.post("/api/pull", double.pull),
         *more,
     ]
     async with listening(double, routes, port):
