@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.admin import looks
-from appliance.admin import values
+from appliance.admin import looks, values
 
 NOW = datetime(2026, 11, 29, 12, 30, tzinfo=UTC)
 
