@@ -122,11 +122,13 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
         _COPY,
     ),
     "models": (
+        _DETAIL,
         Action("pull", "p", "pull", "Get a model onto a machine."),
         Action("choose", "s", "set", "Say which model has a role: full, fast, local or embedding."),
         Action("unset", "u", "unset", "Let a role fall back again."),
         Action("cancel", "X", "cancel", "Stop the pull of the chosen line."),
-        _COPY,
+        _FILTER,
+        Action("copy", "y", "copy", "Send the name of the chosen model to the terminal's clipboard, and show it."),
     ),
     "audit": (_DETAIL, _FILTER, _COPY),
 }
