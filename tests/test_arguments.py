@@ -97,7 +97,7 @@ def test_an_expiry_counts_from_now():
     [
         ("", "synapse: the following arguments are required: COMMAND. Try: synapse --help"),
         ("kye", 'synapse: argument COMMAND: there is no "kye"; did you mean "key"? Try: synapse --help'),
-        ("zzzz", 'synapse: argument COMMAND: there is no "zzzz"; there are: serve, engine, status, '),
+        ("zzzz", 'synapse: argument COMMAND: there is no "zzzz"; there are: serve, admin, engine, '),
         ("key", "synapse key: the following arguments are required: COMMAND. Try: synapse key --help"),
         ("key create", "synapse key create: the following arguments are required: --name. Try: synapse key create --h"),
         (

@@ -96,6 +96,7 @@ class Console(App[None]):
         self._desk.picture = now
         page = self._page
         page.show_top()
+        page.connection_changed(before, now)
         page.picture_changed(before, now)
 
     @property

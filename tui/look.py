@@ -68,14 +68,6 @@ def short_moment(rfc3339: str | None) -> str:
     return looks.ABSENT if rfc3339 is None else f"{rfc3339[5:10]} {rfc3339[11:16]}"
 
 
-def size(count: int) -> str:
-    """Bytes as people say them: `4.7 GB`."""
-    for unit, of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= of:
-            return f"{count / of:.1f} {unit}"
-    return f"{count} B"
-
-
 def bar(part: float, width: int) -> str:
     """So much of the width, in eighths of a column; something is always more than nothing."""
     eighths = round(min(max(part, 0.0), 1.0) * width * 8)

@@ -27,6 +27,7 @@ from appliance.admin.pulls import Pulls
 from appliance.admin.service import Facts, Parts, Service
 from appliance.calls.live_policy import LivePolicy, rules
 from appliance.cluster.machine import Machine, Model
+from appliance.errors import StorageUnavailable
 from appliance.ids import Ids
 from appliance.lanes.pulling import Progress
 from appliance.metering.prices import Prices, Rate
@@ -178,11 +179,26 @@ class Daemon:
     lane_problem: str | None = None
     changes: int = 0
     told: int = 0
+    broken: bool = False
 
     events: Events = field(init=False)
 
     def __post_init__(self) -> None:
         self.events = Events(self.service.look, Pace(look=0.05, rest=0.01, alive=0.2))
+
+    def facts(self) -> Facts:
+        if self.broken:
+            raise StorageUnavailable("The database cannot be read.", advice="Free disk space.")
+        return Facts(
+            version="0.1.0",
+            started=NOW - timedelta(hours=3, minutes=12),
+            app_mode="local",
+            base_url="http://192.168.1.5:8787/v1",
+            shield_mode="standard",
+            active_provider="ollama",
+            default_model=self.default_model,
+            lane_problem=self.lane_problem,
+        )
 
     def tell(self) -> None:
         self.told += 1
@@ -251,16 +267,7 @@ async def daemon(database: Database, tmp_path: Path) -> AsyncIterator[Daemon]:
             machines=machines,
             activity=activity,
             shield=shield,
-            facts=lambda: Facts(
-                version="0.1.0",
-                started=NOW - timedelta(hours=3, minutes=12),
-                app_mode="local",
-                base_url="http://192.168.1.5:8787/v1",
-                shield_mode="standard",
-                active_provider="ollama",
-                default_model=daemon.default_model,
-                lane_problem=daemon.lane_problem,
-            ),
+            facts=lambda: daemon.facts(),
             changed=changed,
             told=lambda: daemon.tell(),
             sealer=sealer,

@@ -18,6 +18,9 @@ from tui.widgets.lines import Notice
 from tui.widgets.table import Table
 
 NOW = datetime(2026, 11, 29, 18, 57, 3, tzinfo=UTC)
+PATIENCE_SECONDS = 15
+"""On a machine that is busy with other tests too."""
+
 SMALL, LARGE = (80, 24), (120, 40)
 
 
@@ -62,7 +65,7 @@ class Seat:
     async def sees(self, *texts: str) -> None:
         """Waits until all of these are on the screen."""
         try:
-            await until(lambda: all(text in self.text() for text in texts), 5)
+            await until(lambda: all(text in self.text() for text in texts), PATIENCE_SECONDS)
         except TimeoutError:
             missing = [text for text in texts if text not in self.text()]
             raise AssertionError(f"not on the screen: {missing}\n{self.text()}") from None

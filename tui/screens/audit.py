@@ -1,7 +1,8 @@
 """Audit: who has changed what, before and after. Read only, newest first."""
 
+import json
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual.widget import Widget
 
@@ -16,7 +17,7 @@ PAGE_SIZE = 100
 MOST = 500
 """Lines at a time: older ones are what `synapse` on the command line is for."""
 
-COLUMNS = (Column("WHEN", 11), Column("WHO", 12), Column("WHAT", 22), Column("TO", 16), Column("BEFORE → AFTER"))
+COLUMNS = (Column("WHEN", 11), Column("WHO", 10), Column("WHAT", 20), Column("BEFORE → AFTER"))
 
 
 class AuditPage(Page):
@@ -55,9 +56,31 @@ class AuditPage(Page):
 
 
 def _row(change: event_wire.Change) -> Row:
-    both = f"{change.before or looks.ABSENT} → {change.after or looks.ABSENT}"
-    cells = (short_moment(change.at), change.who, change.action, change.subject, both)
+    cells = (short_moment(change.at), change.who, change.action, in_short(change))
     return Row(str(change.n), tuple(looks.printable(cell) for cell in cells))
+
+
+def in_short(change: event_wire.Change) -> str:
+    """What is different, in a few words; the name of what was made or is gone."""
+    before, after = (None if text is None else json.loads(text) for text in (change.before, change.after))
+    old, new = _members(before), _members(after)
+    if old and new:
+        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        named = str(new.get("name", change.subject))
+        return f"{named}: " + ", ".join(f"{name} {_said(old.get(name))} → {_said(new.get(name))}" for name in names)
+    if (one := new or old) is not None:
+        return str(one.get("name", change.subject))
+    return f"{_said(before)} → {_said(after)}"
+
+
+def _members(value: object) -> dict[str, object] | None:
+    return cast(dict[str, object], value) if isinstance(value, dict) else None
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return looks.ABSENT
+    return ", ".join(map(str, cast(list[object], value))) if isinstance(value, list) else str(value)
 
 
 def _details(change: event_wire.Change) -> list[str]:

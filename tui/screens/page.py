@@ -6,6 +6,7 @@ from typing import ClassVar, TypeVar, cast
 from textual import getters
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
+from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -74,6 +75,13 @@ class Page(Screen[None]):
     def show_top(self) -> None:
         self.query_one(TopLine).show(self.desk.picture)
 
+    def connection_changed(self, before: Picture, now: Picture) -> None:
+        """The daemon went or came: say why, or that it is over."""
+        if now.stale is not None and (before.stale is None or before.why != now.why):
+            self.say(now.why, "bad")
+        elif now.stale is None and before.stale is not None:
+            self.clear_notice()
+
     def reload(self) -> None:
         """Load again; one that is under way is given up."""
         self.run_worker(self._loaded, group="load", exclusive=True)
@@ -103,6 +111,9 @@ class Page(Screen[None]):
     async def _loaded(self) -> None:
         try:
             await self.load()
+        except NoMatches:
+            if self.app.is_running and self.is_attached:  # else the console was left while the daemon answered
+                raise
         except AdminError as error:
             # What is on the screen stays, and the top line says that it is stale.
             self.say(str(error), "bad")
