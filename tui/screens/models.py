@@ -33,18 +33,27 @@ class ModelsPage(Page):
 
     async def load(self) -> None:
         self._found = await self.desk.client.models()
-        self._pulls = (await self.desk.client.pulls()).pulls
-        self.filter_changed()
+        self._take((await self.desk.client.pulls()).pulls)
 
     def picture_changed(self, before: Picture, now: Picture) -> None:
         if now.pulls is not None and now.pulls != before.pulls:
-            self._pulls = now.pulls.pulls
-            self.filter_changed()
+            self._take(now.pulls.pulls)
         machines = before.status.machines if before.status else None
         if now.fresh and now.status and now.status.machines != machines:
             self.reload()
         else:
             super().picture_changed(before, now)
+
+    def _take(self, pulls: tuple[pull_wire.Pull, ...]) -> None:
+        """Show these; of one that was seen running, its end is said."""
+        ran = {pull.id for pull in self._pulls if pull.state == "running"}
+        for pull in pulls:
+            if pull.id in ran and pull.state == "done":
+                self.say(f"{pull.node} has {pull.name} now.")
+            elif pull.id in ran and pull.state == "failed":
+                self.say(f"{pull.node} could not get {pull.name}. {pull.problem} {pull.advice}", "bad")
+        self._pulls = pulls
+        self.filter_changed()
 
     def filter_changed(self) -> None:
         self.query_one(Block).show(model_lines.roles(self._found))
@@ -135,7 +144,7 @@ class ModelsPage(Page):
         made = await self.tried(self.desk.client.start_pull(pull_wire.NewPull(given["name"], node.id)))
         if made is not None:
             self.say(f"{made.node} gets {made.name}.")
-            await self._loaded()
+            self._take((made, *(pull for pull in self._pulls if pull.id != made.id)))
             self.query_one(Table).choose(made.id)
 
     @work

@@ -66,7 +66,7 @@ def row(node: node_wire.Node) -> Row:
         node.trust,
         f"{node.in_flight}/{node.slots}" if answers else looks.ABSENT,
         str(len(node.models)) if node.models else looks.ABSENT,
-        node.why or "",
+        node.why or ("a admits it" if node.state in CANDIDATES else ""),
     )
     return Row(node.id, tuple(looks.printable(cell) for cell in cells), ("strong", tone(node.state)))
 
@@ -117,6 +117,7 @@ def to_compare(node: node_wire.Node) -> list[str]:
         "Go to the machine, where `synapse node serve` shows eight words. Compare the first six with these: if one"
         " differs, somebody poses as it, and esc leaves it out.",
         "If all six are the same, type the last two as they stand there.",
+        "",
     ]
 
 

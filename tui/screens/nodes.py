@@ -111,7 +111,7 @@ class NodesPage(Page):
     async def action_add(self) -> None:
         lines = (
             "A machine where synapse node serve runs: synapse:// and its address, nothing else.",
-            "A certificate authority of its own: leave with q, synapse node add … --ca FILE.",
+            "With a certificate authority of its own: synapse node add … --ca FILE, in a shell.",
         )
         given = await self.ask(Form("Take in a machine", _ADDRESS, lines=lines, done="take it in", check=_wrong))
         if given is None:

@@ -127,7 +127,7 @@ class TestPulling:
         await seat.sees("80 %  4.0 GB of 5.0 GB")
         daemon.machines.machines = [QWEN]
         daemon.puller.say("qwen3:8b", None)
-        await seat.sees("✓ done", "● ready")
+        await seat.sees("✓ done", "✓ 127.0.0.1:11434 has qwen3:8b now.")
         (pull,) = await pulls(client)
         there = [f"{MACHINE.id}/smollm2:latest", f"{MACHINE.id}/qwen3:8b"]
         await until(lambda: seat.row_ids() == [*there, pull.id])
@@ -150,7 +150,8 @@ class TestPulling:
         await seat.press("8")
         await seat.sees("qwen3:9z", "◐ running")
         daemon.puller.say("qwen3:9z", PullFailed("There is no such model.", advice="See ollama.com/library."))
-        await seat.sees("✗ failed", "There is no such model")
+        await seat.sees("✗ failed")
+        await seat.reads("✗ 127.0.0.1:11434 could not get qwen3:9z. There is no such model. See ollama.com/library.")
         await seat.press("end", "enter")
         await seat.sees("The pull of qwen3:9z", "There is no such model.", "See ollama.com/library.")
 

@@ -29,6 +29,7 @@ def test_what_waits_for_a_decision_is_first_and_what_was_put_out_last():
 
 def test_a_line():
     assert node_lines.row(DESK).cells == ("desk", "● active", "pinned", "3/4", "2", "")
+    assert node_lines.row(CANDIDATE).cells[-1] == "a admits it"
     why = replace(CANDIDATE, why="it has not\nanswered yet")
     assert node_lines.row(why).cells == ("candidate", "? candidate", "pinned", "–", "–", "it has not\\nanswered yet")
 
