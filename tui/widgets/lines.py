@@ -20,9 +20,18 @@ class TopLine(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
+        self._picture = Picture()
+        self._shown = Text()
 
     def show(self, picture: Picture) -> None:
-        self.update(top_text(picture, self.screen.size.width))
+        self._picture = picture
+        text = top_text(picture, self.screen.size.width)
+        if text != self._shown:
+            self._shown = text
+            self.update(text, layout=False)  # always one line: nothing else has to move
+
+    def on_resize(self) -> None:
+        self.show(self._picture)
 
 
 def top_text(picture: Picture, width: int) -> Text:
