@@ -74,6 +74,7 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
         Action("join_key", "k", "join key", "Show the key with which machines join without a click, or make one."),
         Action("reject", "R", "reject", "Do not show a candidate any more."),
         Action("remove", "X", "remove", "Put a machine out at once; its running calls break off."),
+        Action("hidden", "h", "hidden", "Show also what was rejected or put out; again: hide it."),
         _FILTER,
         _COPY,
     ),
@@ -126,11 +127,13 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
         _COPY,
     ),
     "models": (
+        _DETAIL,
         Action("pull", "p", "pull", "Get a model onto a machine."),
         Action("choose", "s", "set", "Say which model has a role: full, fast, local or embedding."),
         Action("unset", "u", "unset", "Let a role fall back again."),
         Action("cancel", "X", "cancel", "Stop the pull of the chosen line."),
-        _COPY,
+        _FILTER,
+        Action("copy", "y", "copy", "Send the name of the chosen model to the terminal's clipboard, and show it."),
     ),
     "audit": (_DETAIL, _FILTER, _COPY),
 }

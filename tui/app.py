@@ -95,9 +95,10 @@ class Console(App[None]):
     def _changed(self, before: Picture, now: Picture) -> None:
         self._desk.picture = now
         page = self._page
-        page.show_top()
-        page.connection_changed(before, now)
-        page.picture_changed(before, now)
+        if page.is_mounted:  # else it takes the picture from the desk, as soon as it is
+            page.show_top()
+            page.connection_changed(before, now)
+            page.picture_changed(before, now)
 
     @property
     def _page(self) -> Page:

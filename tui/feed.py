@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from appliance.admin.client import AdminError, event_wire, node_wire, wire
+from appliance.admin.client import AdminError, event_wire, node_wire, pull_wire, wire
 
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 5.0
@@ -23,6 +23,7 @@ class Picture:
 
     status: wire.Status | None = None
     nodes: node_wire.NodeList | None = None
+    pulls: pull_wire.PullList | None = None
     last_change: int = 0
     problem: str = ""
     stale: datetime | None = None
@@ -72,6 +73,7 @@ class Feed:
             Picture(
                 status=event.status or now.status,
                 nodes=event.nodes or now.nodes,
+                pulls=event.pulls or now.pulls,
                 last_change=now.last_change if event.last_change is None else event.last_change,
                 problem=now.problem if event.problem is None else event.problem,
             )

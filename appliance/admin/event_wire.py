@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from appliance.admin.node_wire import NodeList
+from appliance.admin.pull_wire import PullList
 from appliance.admin.wire import Status
 
 
@@ -38,5 +39,6 @@ class Event:
 
     status: Status | None = None
     nodes: NodeList | None = None
+    pulls: PullList | None = None
     last_change: int | None = None
     problem: str | None = None

@@ -12,7 +12,8 @@ from appliance.admin.event_wire import Event
 from appliance.errors import SynapseError
 
 LOOK_SECONDS = 1.0
-"""How long a change may go unseen that nobody told of, such as a call that ends."""
+"""How long a change may go unseen that nobody told of, such as a call that ends. What goes on all the time, such as a
+pull, is told of once in it."""
 
 REST_SECONDS = 0.2
 """Between two looks, however much changes."""
@@ -87,6 +88,7 @@ def _difference(told: Event, now: Event) -> Event:
     return Event(
         status=None if now.status == told.status else now.status,
         nodes=None if now.nodes == told.nodes else now.nodes,
+        pulls=None if now.pulls == told.pulls else now.pulls,
         last_change=None if now.last_change == told.last_change else now.last_change,
         problem=None if now.problem == (told.problem or "") else now.problem,
     )
@@ -97,6 +99,7 @@ def _merged(told: Event, now: Event) -> Event:
     return Event(
         status=now.status or told.status,
         nodes=now.nodes or told.nodes,
+        pulls=now.pulls or told.pulls,
         last_change=told.last_change if now.last_change is None else now.last_change,
         problem=now.problem,
     )

@@ -339,7 +339,7 @@ class Service:
     async def look(self) -> event_wire.Event:
         """How everything is that the stream of events tells of."""
         last = await self._parts.database.read(audit.last)
-        return event_wire.Event(await self.status(), self.nodes.list_all(), last, "")
+        return event_wire.Event(await self.status(), self.nodes.list_all(), self.pulls.list_all(), last, "")
 
     async def proof_keys(self) -> bytes:
         return await self._parts.proofs.keys()

@@ -14,8 +14,9 @@ from appliance.admin import wire
 from appliance.admin.client import Client
 from appliance.admin.peers import login_of
 from appliance.admin.policy_wire import NewProvider, Price, ProviderCheck
-from appliance.admin.pull_wire import NewPull
+from appliance.admin.pull_wire import NewPull, PullList
 from appliance.errors import AdminError
+from appliance.lanes.pulling import Progress
 from tests.admin.played import MACHINE, Daemon
 
 
@@ -84,6 +85,20 @@ class TestEvents:
             await client.create_workspace("legal")
             assert first.last_change is not None
             assert (await anext(events)).last_change == first.last_change + 1
+
+    async def test_a_pull_and_how_it_goes(self, client: Client, listening: Daemon):
+        async with contextlib.aclosing(client.events()) as events:
+            assert (await anext(events)).pulls == PullList(())
+            started = await client.start_pull(NewPull("qwen3:8b"))
+            listening.puller.say("qwen3:8b", Progress("pulling 2bada8a74506", 1_000, 4_000))
+            seen = started
+            async for event in events:
+                (seen,) = event.pulls.pulls if event.pulls else (seen,)
+                if seen.completed == 1_000:
+                    listening.puller.say("qwen3:8b", None)
+                if seen.state == "done":
+                    break
+            assert (seen.id, seen.status, seen.total) == (started.id, "pulling 2bada8a74506", 4_000)
 
     async def test_a_daemon_that_stops_ends_them(self, client: Client, listening: Daemon):
         async with contextlib.aclosing(client.events()) as events:

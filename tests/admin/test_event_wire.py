@@ -3,10 +3,12 @@ import orjson
 from appliance.admin import wire
 from appliance.admin.event_wire import Change, ChangeList, Event
 from appliance.admin.node_wire import NodeList
+from appliance.admin.pull_wire import Pull, PullList
 
 
 def test_an_event_is_the_same_after_the_wire():
-    event = Event(nodes=NodeList((), "id", ("a",), 2), last_change=7, problem="")
+    pull = Pull("pull_1", "qwen3:8b", "desk", "m", "running", "", 1, 9, "2026-11-29T18:57:03.120Z", None)
+    event = Event(nodes=NodeList((), "id", ("a",), 2), pulls=PullList((pull,)), last_change=7, problem="")
     assert wire.decode(Event, orjson.loads(orjson.dumps(wire.encode(event)))) == event
 
 

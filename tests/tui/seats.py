@@ -70,6 +70,18 @@ class Seat:
             missing = [text for text in texts if text not in self.text()]
             raise AssertionError(f"not on the screen: {missing}\n{self.text()}") from None
 
+    async def reads(self, *sentences: str) -> None:
+        """As `sees`, wherever their lines are broken."""
+
+        def unbroken() -> str:
+            return " ".join(" ".join(line.strip(" │") for line in self.lines()).split())
+
+        try:
+            await until(lambda: all(sentence in unbroken() for sentence in sentences), 5)
+        except TimeoutError:
+            missing = [sentence for sentence in sentences if sentence not in unbroken()]
+            raise AssertionError(f"not to be read: {missing}\n{self.text()}") from None
+
     def row_ids(self) -> list[str]:
         return [row.id for row in self.console.screen.query_one(Table).rows]
 

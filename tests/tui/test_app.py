@@ -1,6 +1,7 @@
 """The console as a whole: pages, help, palette, and a daemon that goes away and comes back."""
 
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -61,6 +62,13 @@ async def test_a_daemon_that_dies_is_said_to_be_dead_and_one_that_comes_back_is_
         await until(lambda: "✗" not in seat.text())
         events.close()
     await listener.close()
+
+
+async def test_what_comes_before_a_page_is_there_is_on_it_once_it_is(seat: Seat):
+    before = seat.console._desk.picture  # pyright: ignore[reportPrivateUsage]  what the feed does, at its worst moment
+    seat.console.action_page("models")
+    seat.console._changed(before, replace(before, problem="The disk is full."))  # pyright: ignore[reportPrivateUsage]
+    await seat.sees("✗ daemon in trouble", "ROLE")
 
 
 async def test_a_console_that_finds_no_daemon_says_what_to_do(daemon: Daemon):

@@ -6,6 +6,7 @@ Each is text that changes only when what it tells has changed.
 from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
+from textual.geometry import Size
 from textual.widgets import Static
 
 from appliance.admin.client import looks
@@ -81,8 +82,13 @@ class KeyLine(Static):
         super().__init__(markup=False)
         self._page = page
 
-    def on_resize(self) -> None:
-        self.update(key_text(self._page, self.screen.size.width))
+    def render(self) -> Text:
+        return key_text(self._page, self.size.width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Of as many lines as it takes, before it is shown for the first time."""
+        del container, viewport  # the width is all that counts
+        return key_text(self._page, width).plain.count("\n") + 1
 
 
 def key_text(page: str, width: int) -> Text:
@@ -118,3 +124,18 @@ class Notice(Static):
     def clear(self) -> None:
         self.update("")
         self.display = False
+
+
+class Block(Static):
+    """Lines of text above a list. Painted again only where they have changed."""
+
+    DEFAULT_CLASSES = "block"
+
+    def __init__(self, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, markup=False)
+        self._shown = Text()
+
+    def show(self, text: Text) -> None:
+        if text != self._shown:
+            self._shown = text
+            self.update(text)

@@ -51,8 +51,8 @@ class Table(ScrollView, can_focus=True):
     """`empty` is shown where there are no rows."""
 
     BINDINGS: ClassVar = [
-        Binding("up,k", "move(-1)", "up", show=False),
-        Binding("down,j", "move(1)", "down", show=False),
+        Binding("up", "move(-1)", "up", show=False),
+        Binding("down", "move(1)", "down", show=False),
         Binding("pageup", "turn(-1)", "page up", show=False),
         Binding("pagedown,space", "turn(1)", "page down", show=False),
         Binding("home", "move(-1000000)", "first", show=False),
@@ -140,6 +140,7 @@ class Table(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self.virtual_size = Size(self.size.width, max(len(self._rows), 1) + 1)
+        self._bring_into_view()
 
     def on_focus(self) -> None:
         self._refresh_row(self._cursor)
@@ -186,11 +187,7 @@ class Table(ScrollView, can_focus=True):
         if to == self._cursor:
             return
         before, self._cursor = self._cursor, to
-        first, visible = self.scroll_offset.y, self.lines_shown
-        if not first <= to < first + visible:
-            self.scroll_to(y=to if to < first else to - visible + 1, animate=False, force=True, immediate=True)
-            self.refresh()
-        else:
+        if not self._bring_into_view():
             self._refresh_row(before)
             self._refresh_row(to)
         self.post_message(self.Moved(self))
@@ -202,6 +199,15 @@ class Table(ScrollView, can_focus=True):
         if not by or (not first and in_sight):
             return False
         self.scroll_to(y=max(first + by, 0), animate=False, force=True, immediate=True)
+        return True
+
+    def _bring_into_view(self) -> bool:
+        """Scroll to the cursor's row where it is out of sight; whether it was."""
+        to, first, visible = self._cursor, self.scroll_offset.y, self.lines_shown
+        if first <= to < first + visible:
+            return False
+        self.scroll_to(y=to if to < first else to - visible + 1, animate=False, force=True, immediate=True)
+        self.refresh()
         return True
 
     def _refresh_row(self, at: int) -> None:

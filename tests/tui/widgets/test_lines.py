@@ -3,11 +3,13 @@ from datetime import UTC, datetime
 
 import pytest
 from rich.cells import cell_len
+from rich.text import Text
+from textual.app import App, ComposeResult
 
 from appliance.admin import wire
 from tui import actions
 from tui.feed import Picture
-from tui.widgets.lines import key_text, page_text, top_text
+from tui.widgets.lines import Block, KeyLine, key_text, page_text, top_text
 
 KEYS = wire.KeyCount(0, 0, 0)
 STATUS = wire.Status("0.1.0", 1, "", "local", "http://x/v1", "medical", "ollama", (), (), KEYS, 0, ())
@@ -52,3 +54,30 @@ def test_keys_take_three_lines_at_80_columns_at_most_and_are_never_parted(page: 
     together = "  ".join(lines)
     for action in actions.ON_PAGE[page]:
         assert f"{action.shown_key} {action.label}" in together
+
+
+class Lines(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Block()
+        yield KeyLine("nodes")
+
+
+async def test_the_key_line_is_as_high_as_it_must_be():
+    app = Lines()
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert app.query_one(KeyLine).size.height == 2
+        await pilot.resize_terminal(200, 24)
+        await pilot.pause()
+        assert app.query_one(KeyLine).size.height == 1
+
+
+async def test_a_block_is_painted_again_only_when_it_says_something_else():
+    app = Lines()
+    async with app.run_test() as pilot:
+        block = app.query_one(Block)
+        for said, layouts in (("1 call waits.", 1), ("1 call waits.", 0), ("2 calls wait.", 1)):
+            before = block._layout_updates  # pyright: ignore[reportPrivateUsage]  nothing else tells of it
+            block.show(Text(said))
+            assert block._layout_updates - before == layouts  # pyright: ignore[reportPrivateUsage]
+            await pilot.pause()
+            assert str(block.render()) == said

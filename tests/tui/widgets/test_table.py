@@ -138,6 +138,7 @@ async def test_a_smaller_window_keeps_the_cursor_in_sight(bench):
     await pilot.resize_terminal(20, 5)
     await pilot.pause()
     assert app.table.chosen == rows(39)[0]
+    assert app.lines()[-1].startswith("▸ name 39")
     assert all(cell_len(line) <= 20 for line in app.lines())
 
 
