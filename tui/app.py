@@ -94,6 +94,8 @@ class Console(App[None]):
 
     def _changed(self, before: Picture, now: Picture) -> None:
         self._desk.picture = now
+        if not self.is_running or not self.screen_stack:
+            return  # the console is being left
         page = self._page
         if page.is_mounted:  # else it takes the picture from the desk, as soon as it is
             page.show_top()

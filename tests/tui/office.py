@@ -145,7 +145,8 @@ class Office(Client):
         self._signer = Signer(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 
     async def events(self) -> AsyncGenerator[event_wire.Event, None]:
-        yield event_wire.Event(await self.status(), await self.nodes(), 9, "", await self.pulls())
+        status, nodes, pulls = await self.status(), await self.nodes(), await self.pulls()
+        yield event_wire.Event(status=status, nodes=nodes, pulls=pulls, last_change=9, problem="")
         await asyncio.Event().wait()
 
     async def status(self) -> wire.Status:

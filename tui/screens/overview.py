@@ -82,8 +82,7 @@ def _lanes(status: wire.Status) -> Text:
     for lane in status.lanes:
         how = "ready" if lane.ready else "not ready"
         here = "stays here" if lane.local else "leaves the building"
-        machines = f"{lane.machines} machines · " if lane.local and lane.machines != 1 else ""
-        machines = "1 machine · " if lane.local and lane.machines == 1 else machines
+        machines = f"{lane.machines} {'machine' if lane.machines == 1 else 'machines'} · " if lane.machines else ""
         text.append("\n")
         text.append(f"{state(how):<12}", STYLES[tone(how)])
         text.append(looks.printable(f"{lane.name:<16} {here} · {machines}{lane.model or lane.why or looks.ABSENT}"))
@@ -108,7 +107,7 @@ def _steps(status: wire.Status) -> list[str]:
     steps: list[str] = []
     local = next((lane for lane in status.lanes if lane.local), None)
     if local is not None and not local.ready:
-        steps.append("No model answers yet: press 8, then p, and get one (or: ollama pull llama3.2).")
+        steps.append("No model answers yet: press 8, then p, and get one.")
     if not status.keys.active:
         steps.append("No tool has a key yet: press 5, then n, and make one.")
     if status.backup is None:
