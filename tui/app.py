@@ -53,8 +53,9 @@ class Console(App[None]):
     DEFAULT_MODE = FIRST_PAGE
 
     def __init__(self, client: Client, tools: Tools) -> None:
-        super().__init__()
-        # Half the bytes of the other themes: the terminal's own sixteen colours.
+        # The terminal's own sixteen colours: half the bytes of the other themes. Said to Textual before it looks at
+        # NO_COLOR, or that would be black on black.
+        super().__init__(ansi_color=True)
         self.theme = "ansi-dark"
         self.animation_level = "none"
         self._desk = Desk(client, tools, self.action_page)

@@ -1,10 +1,10 @@
 """The console without a terminal, at a real admin socket: pressed by a test, read as lines of text."""
 
-import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -94,10 +94,12 @@ async def seated(
     client: Client, *, size: tuple[int, int] = SMALL, tools: Tools = TOOLS, colour: bool = True
 ) -> AsyncGenerator[Seat]:
     """The console, once it has heard from the daemon."""
-    os.environ.pop("NO_COLOR", None)
-    if not colour:
-        os.environ["NO_COLOR"] = "1"  # which Textual takes out of the environment
-    console = Console(client, tools)
+    with pytest.MonkeyPatch.context() as patch:
+        if colour:
+            patch.delenv("NO_COLOR", raising=False)
+        else:
+            patch.setenv("NO_COLOR", "1")
+        console = Console(client, tools)
     async with console.run_test(size=size) as pilot:
         seat = Seat(console, pilot)
         await seat.sees("● live")

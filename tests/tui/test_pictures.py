@@ -95,6 +95,7 @@ async def test_a_page_without_colour(name: str, monkeypatch: pytest.MonkeyPatch)
         svg = await taken(seat, page, DATA)
         assert_whole(seat)
         assert coloured(svg) == []
+        assert readable(svg)
         check(f"{name}-80x24-no-colour", svg)
 
 
@@ -106,6 +107,14 @@ def coloured(svg: str) -> list[str]:
     inside = svg[: svg.index("<circle")] if "<circle" in svg else svg
     found = re.findall(r"fill: #([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})", inside)
     return ["".join(one) for one in found if max(bytes.fromhex("".join(one))) - min(bytes.fromhex("".join(one))) > 8]
+
+
+def readable(svg: str) -> bool:
+    """Light text on the dark terminal, and dark text only where a light field lies under it (reversed)."""
+    texts = {int(one[:2], 16) for one in re.findall(r"-r\d+ \{ fill: #([0-9a-f]{6})", svg)}
+    fields = {int(one[:2], 16) for one in re.findall(r'<rect fill="#([0-9a-f]{6})"', svg[svg.index("<g transform") :])}
+    dark, light = {one for one in texts if one < 0x60}, {one for one in fields if one > 0x80}
+    return bool(texts - dark) and (not dark or bool(light)) and 0 not in fields
 
 
 def assert_whole(seat: Seat) -> None:

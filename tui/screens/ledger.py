@@ -279,7 +279,7 @@ class LedgerPage(Page):
         parts = ["…"] if self._total is None else calls.total_parts(self._total)
         if shown.cut_days():
             parts.append("sums of whole days")
-        text = Text(self._title(shown), STYLES["strong"])
+        text = Text.assemble((self._title(shown), STYLES["strong"]))
         text.append(f"\n{calls.joined(parts, self.size.width)}", STYLES["plain"])
         if text != self._head:
             self._head = text

@@ -16,7 +16,7 @@ _ROLE, _MODEL = 9, 30
 
 def roles(found: wire.ModelList) -> Text:
     """A line for each role: its model, and why that one; then what is refused meanwhile."""
-    text = Text(f"{fitted('ROLE', _ROLE)}  {fitted('MODEL', _MODEL)}  WHY", STYLES["dim"])
+    text = Text.assemble((f"{fitted('ROLE', _ROLE)}  {fitted('MODEL', _MODEL)}  WHY", STYLES["dim"]))
     for one in found.roles:
         said, how = because(one)
         model = fitted(looks.printable(one.effective or looks.ABSENT), _MODEL)

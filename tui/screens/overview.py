@@ -93,7 +93,7 @@ def _lanes(status: wire.Status) -> Text:
 
 def _sums(today: ledger_wire.Sum, left: ledger_wire.Sum) -> Text:
     first = today.first_token
-    text = Text("Today (UTC)\n", STYLES["strong"])
+    text = Text.assemble(("Today (UTC)\n", STYLES["strong"]))
     text.append(f"{state('stayed')}  {today.calls - left.calls:>6} calls\n", STYLES["plain"])
     text.append(f"{state('left')}    {left.calls:>6} calls", STYLES["warn" if left.calls else "plain"])
     text.append(f"   {left.masked} values masked\n" if left.calls else "\n")
@@ -117,7 +117,7 @@ def _steps(status: wire.Status) -> list[str]:
 
 def _guide(status: wire.Status) -> Text:
     steps = _steps(status)
-    text = Text("What to do next\n", STYLES["strong"])
+    text = Text.assemble(("What to do next\n", STYLES["strong"]))
     for number, step in enumerate(steps, 1):
         text.append(f"  {number}. {step}" + ("\n" if number < len(steps) else ""))
     return text

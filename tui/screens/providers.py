@@ -252,7 +252,7 @@ def _difference(policy: policy_wire.Policy, names: tuple[str, ...]) -> list[str]
 
 def _policy(policy: policy_wire.Policy) -> Text:
     chain = " → ".join(policy.allow) if policy.allow else f"no list: the active provider, {policy.active}"
-    text = Text(f"Calls of the workspace {looks.printable(policy.workspace)}\n", STYLES["strong"])
+    text = Text.assemble((f"Calls of the workspace {looks.printable(policy.workspace)}\n", STYLES["strong"]))
     for name, value in (
         ("Allow-list", chain),
         ("Difficult calls", " → ".join(policy.full) or "✗ refused: nobody can answer"),

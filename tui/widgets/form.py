@@ -41,7 +41,7 @@ class Choice(Widget, can_focus=True):
         self.value = value if value in choices else choices[0]
 
     def render(self) -> Text:
-        return Text(f"‹ {self.value} ›", "reverse" if self.has_focus else "")
+        return Text.assemble(" ", (f"‹ {self.value} ›", "reverse" if self.has_focus else ""))
 
     def action_turn(self, by: int) -> None:
         self.value = self._choices[(self._choices.index(self.value) + by) % len(self._choices)]

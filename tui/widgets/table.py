@@ -169,7 +169,8 @@ class Table(ScrollView, can_focus=True):
                 segments.append(Segment(" " * GAP, over))
             text = fitted(cells[at], width, right=column.right)
             tone: Tone = tones[at] if at < len(tones) else "plain"
-            segments.append(Segment(text, STYLES[tone] + over))
+            # The chosen line is reversed: in colour its cells would be patches.
+            segments.append(Segment(text, over if over.reverse else STYLES[tone] + over))
         return Strip(segments).adjust_cell_length(self.size.width, over)
 
     def _widths(self) -> list[int]:
