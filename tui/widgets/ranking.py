@@ -35,7 +35,7 @@ class Ranking(ModalScreen[tuple[str, ...] | None]):
             yield Static(looks.printable(self._title), classes="title", markup=False)
             width = max((len(name) for name in self._about), default=4)
             yield Table((Column("", 6), Column("NAME", width), Column("")), empty="There is nobody to choose from.")
-            keys = "space in or out   u up   d down   enter save   esc change nothing"
+            keys = "↑ ↓ move   space in or out   u up   d down   enter save   esc leave it"
             yield Static(keys, classes="keys", markup=False)
 
     def on_mount(self) -> None:

@@ -46,7 +46,7 @@ async def test_an_allow_list_is_ranked_and_says_what_may_leave(seat: Seat, clien
     await seat.press("4")
     await seat.sees("rack", "Allow-list       no list: the active provider, ollama")
     await seat.press("l")
-    await seat.sees("Whom calls of default may reach, best first", "space in or out   u up   d down")
+    await seat.sees("Whom calls of default may reach, best first", "↑ ↓ move   space in or out   u up   d down")
     await seat.press("down", "space", "down", "space")  # openai and rack go in; each chosen line keeps the cursor
     await seat.sees("● 1.", "● 2.")
     await seat.press("u")
