@@ -48,12 +48,12 @@ class Terminal:
                     break
         return self.wrote[began:]
 
-    def until(self, text: str, seconds: float = 20.0) -> bytes:
+    def until(self, text: str, seconds: float = 20.0, *, step: float = 0.05) -> bytes:
         """What is written from now on until this comes, with it and whatever follows at once."""
         began, deadline = len(self.wrote), time.monotonic() + seconds
         while text.encode() not in self.wrote[began:]:
             assert time.monotonic() < deadline, f"{text!r} did not come:\n{self.wrote[began:]!r}"
-            self.read(0.05)
+            self.read(step)
         return self.wrote[began:]
 
     def type(self, text: str) -> None:

@@ -94,7 +94,8 @@ def test_everything_is_below_the_directory_and_others_may_read_it(below: Below):
 def test_every_file_of_the_program_is_there(below: Below):
     """An editable installation, as all others are, would not show that one is missing."""
     (packages,) = (below.root / "opt/synapse/venv/lib").glob("python3*/site-packages")
-    files = [path.relative_to(ROOT) for path in (ROOT / "appliance").rglob("*") if path.is_file()]
+    folders = (ROOT / "appliance", ROOT / "tui")
+    files = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*") if path.is_file()]
     wanted = [path for path in files if path.suffix != ".pyc"]
     assert len(wanted) > 100
     assert [path for path in wanted if (packages / path).read_bytes() != (ROOT / path).read_bytes()] == []

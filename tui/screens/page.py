@@ -58,9 +58,6 @@ class Page(Screen[None]):
         if now.fresh and (now.last_change != before.last_change or not before.fresh):
             self.reload()
 
-    def on_mount(self) -> None:
-        self.query_one(Notice).clear()
-
     def on_screen_resume(self) -> None:
         self.show_top()
         self.resumed()
