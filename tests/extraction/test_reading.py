@@ -247,8 +247,8 @@ def test_a_value_that_is_kept_stands_in_the_message(value: str, message: str):
     def bare(text: str) -> str:
         return "".join(text.lower().replace("é", "e").replace("１", "1").split())
 
-    if values(value, message):
-        assert bare(value) in bare(message)
+    for kept in values(value, message):  # without the end of a sentence, where the message has none
+        assert bare(kept) in bare(message)
     if value.strip() and f" {value.strip()} " in f" {message} ":
         assert values(value, message)
 
