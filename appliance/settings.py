@@ -218,7 +218,18 @@ def file_of(config: Path | None, environ: Mapping[str, str], *, system_file: Pat
     if named := environ.get("SYNAPSE_CONFIG"):
         return Path(named)
     usual = (system_file, platformdirs.user_config_path(APP) / "synapse.toml")
-    return next((path for path in usual if path.exists()), None)
+    return next((path for path in usual if _is_there(path)), None)
+
+
+def _is_there(path: Path) -> bool:
+    """Not where it cannot be known: with other settings than those that were written, much would be open."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise ConfigError(
+            f"Whether there is a configuration file {path} cannot be seen ({error.strerror}).",
+            advice="Let this user look into its directory, or name a file: --config FILE.",
+        ) from error
 
 
 def _from_file(path: Path) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -383,3 +385,22 @@ def _toml(value: object) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"  # type: ignore[misc]  a tuple of strings
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not look")
+def test_a_file_that_cannot_be_looked_for_is_no_reason_to_go_without(tmp_path: Path):
+    """With defaults instead of what was written, a gateway would stand open that was meant to be closed."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    tmp_path.chmod(0o755)
+    script = (
+        "import os, sys, pathlib; from appliance.settings import file_of; from appliance.errors import ConfigError\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try: file_of(None, {}, system_file=pathlib.Path(sys.argv[1]))\n"
+        "except ConfigError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(closed / "synapse.toml")], capture_output=True, text=True, check=True
+    )
+    assert "cannot be seen (Permission denied)" in done.stdout
+    assert "--config FILE" in done.stdout

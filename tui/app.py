@@ -3,6 +3,8 @@
 Must not know what a page shows.
 """
 
+import asyncio
+import signal
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar, cast
@@ -14,6 +16,7 @@ from textual.screen import Screen
 from appliance.admin.client import Client
 from tui import actions, palette
 from tui.desk import Desk
+from tui.driver import ForgivingDriver
 from tui.feed import Feed, Picture
 from tui.screens.audit import AuditPage
 from tui.screens.certificates import CertificatesPage
@@ -55,7 +58,7 @@ class Console(App[None]):
     def __init__(self, client: Client, tools: Tools) -> None:
         # The terminal's own sixteen colours: half the bytes of the other themes. Said to Textual before it looks at
         # NO_COLOR, or that would be black on black.
-        super().__init__(ansi_color=True)
+        super().__init__(driver_class=ForgivingDriver, ansi_color=True)
         self.theme = "ansi-dark"
         self.animation_level = "none"
         self._desk = Desk(client, tools, self.action_page)
@@ -65,6 +68,9 @@ class Console(App[None]):
             self.add_mode(page.NAME, _maker(page, self._desk))  # pyright: ignore[reportUnknownMemberType]
 
     def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):  # the terminal is left as it was found
+            loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
         self.run_worker(self._feed.run, group="feed")
 
     def action_page(self, name: str) -> None:

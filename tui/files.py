@@ -6,11 +6,15 @@ Must not know what is written, and asks nobody.
 import asyncio
 import os
 import secrets
+import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
 from appliance.admin.client import AdminError
+
+MAX_NAME_BYTES = 255
+"""Of what every usual file system takes."""
 
 WHERE = "On the machine that the console runs on, readable by you alone."
 
@@ -44,8 +48,10 @@ def problem(typed: str) -> str:
         path = full_path(typed)
     except ValueError as error:
         return f"Give {error}."
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112  which says no where others raise
         return f"{path} is a directory: name a file in it."
+    if len(os.fsencode(path.name)) > MAX_NAME_BYTES:
+        return f"A file's name has at most {MAX_NAME_BYTES} bytes: give a shorter one."
     return directory_problem(str(path.parent))
 
 
@@ -55,7 +61,13 @@ def directory_problem(typed: str) -> str:
         path = full_path(typed)
     except ValueError:
         return "Give a directory, such as ~."
-    return "" if path.is_dir() else f"There is no directory {path}: make it, or name another."
+    try:
+        there = stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        there = False
+    except OSError as error:
+        return f"{path} cannot be looked into ({error.strerror}): name another directory."
+    return "" if there else f"There is no directory {path}: make it, or name another."
 
 
 def taken(path: Path) -> bool:

@@ -34,10 +34,9 @@ class Export(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`verify` checks a certificate's file against the bytes of a key set, offline, in this process. `login` is who
-    uses the console; `now` is the clock."""
+    """`verify` checks a certificate's file against the bytes of a key set, offline, in this process. `now` is the
+    clock."""
 
     verify: Callable[[str, bytes, bytes], Verdict]
     export: Export
     now: Callable[[], datetime]
-    login: str

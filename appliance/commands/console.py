@@ -1,6 +1,5 @@
 """`synapse admin`: starts the console, and lends it what only this side has: verification and the ledger's CSV."""
 
-import getpass
 import sys
 from pathlib import Path
 
@@ -24,7 +23,7 @@ async def run(socket: Path, *, mouse: bool) -> Outcome:
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise AdminError("The console needs a terminal.", advice="Over SSH: ssh -t HOST synapse admin.")
     async with Client(socket) as client:
-        tools = Tools(verify=verdict, export=ledger.export, now=utc_now, login=getpass.getuser())
+        tools = Tools(verify=verdict, export=ledger.export, now=utc_now)
         console = Console(client, tools)
         await console.run_async(mouse=mouse)
         return Outcome(code=console.return_code or 0)

@@ -57,7 +57,10 @@ class Terminal:
         return self.wrote[began:]
 
     def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
+        self.send(text.encode())
+
+    def send(self, keys: bytes) -> None:
+        os.write(self._master, keys)
 
     def settings(self) -> list[object]:
         """Of the terminal: whether it echoes, and what its keys mean."""

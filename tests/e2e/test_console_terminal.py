@@ -55,6 +55,28 @@ def test_the_terminal_is_whole_afterwards(terminal: Terminal):
     assert LEAVES_ALTERNATE_SCREEN in terminal.wrote
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_it_leaves_the_terminal_whole_when_it_is_ended(terminal: Terminal, number: signal.Signals):
+    terminal.until("live")
+    terminal.process.send_signal(number)
+    terminal.until(SHOWS_CURSOR.decode())
+    assert terminal.process.wait(10) == 128 + number
+    assert terminal.settings() == terminal.before
+    assert LEAVES_ALTERNATE_SCREEN in terminal.wrote
+
+
+def test_bytes_of_another_encoding_end_nothing(terminal: Terminal):
+    terminal.until("live")
+    terminal.type("5")
+    terminal.until("e2e")
+    terminal.type("n")
+    terminal.until("Make a key")
+    terminal.send(b"caf\xe9 \xff\xfe")  # é in Latin-1, and what is nothing anywhere
+    terminal.until("caf\ufffd")
+    terminal.type("\x1b")
+    terminal.until("new key")
+
+
 def test_another_size_is_taken(terminal: Terminal):
     terminal.until("7 Certs")
     terminal.resize(120, 40)

@@ -28,7 +28,7 @@ async def no_csv(_: Client, __: ledger_wire.Which) -> AsyncIterator[bytes]:
     yield b"at,key\r\n"
 
 
-TOOLS = Tools(verify=verdict, export=no_csv, now=lambda: NOW, login="rita")
+TOOLS = Tools(verify=verdict, export=no_csv, now=lambda: NOW)
 
 
 class Seat:

@@ -1,6 +1,9 @@
 import asyncio
+import os
 import resource
 import stat
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -135,3 +138,27 @@ def test_a_file_that_has_the_same_bytes(tmp_path: Path):
     assert not holds(path, b"Keys")
     assert not holds(path, b"keys ")
     assert not holds(tmp_path, b"")
+
+
+def test_a_name_that_is_too_long_is_said_before_anything_is_written(tmp_path: Path):
+    assert problem(str(tmp_path / ("x" * 256))).startswith("A file's name has at most 255 bytes")
+    assert problem(str(tmp_path / ("é" * 128))).startswith("A file's name has at most 255 bytes")
+    assert problem(str(tmp_path / ("x" * 255))) == ""
+    assert "cannot be looked into (File name too long)" in directory_problem(str(tmp_path / ("x" * 300)))
+
+
+def test_a_directory_that_may_not_be_entered_is_no_crash(tmp_path: Path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    script = (
+        "import os, sys; from tui import files;"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534);"
+        "print(files.problem(sys.argv[1])); print(files.directory_problem(sys.argv[1]))"
+    )
+    if os.getuid() != 0:
+        pytest.skip("only root can become somebody who may not")
+    tmp_path.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(closed / "a" / "calls.csv")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("cannot be looked into (Permission denied)") == 2
