@@ -78,7 +78,7 @@ def test_bytes_of_another_encoding_end_nothing(terminal: Terminal):
 
 
 def test_another_size_is_taken(terminal: Terminal):
-    terminal.until("7 Certs")
+    terminal.until("live")
     terminal.resize(120, 40)
     terminal.until("7 Certificates")
 
