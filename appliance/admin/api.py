@@ -154,7 +154,7 @@ class _Api:
         return answer(await self._service.set_model(who_asks(request), role, new))
 
     async def unset_model(self, request: Request) -> Response:
-        return answer(await self._service.unset_model(who_asks(request), _role(request)))
+        return answer(await self._service.unset_model(who_asks(request), _role(request), number(request, "seen")))
 
     async def shield(self, _: Request) -> Response:
         return answer(await self._service.shield())
@@ -175,8 +175,8 @@ class _Api:
         return answer(put, status=200 if put.before else 201)
 
     async def remove_provider(self, request: Request) -> Response:
-        named = await body_as(policy_wire.ProviderRef, request)
-        return answer(await self._service.remove_provider(who_asks(request), named.name))
+        old = await body_as(policy_wire.OldProvider, request)
+        return answer(await self._service.remove_provider(who_asks(request), old))
 
     async def test_provider(self, request: Request) -> Response:
         named = await body_as(policy_wire.ProviderRef, request)

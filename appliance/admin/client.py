@@ -107,17 +107,18 @@ class Client:
     async def models(self) -> wire.ModelList:
         return await self._ask(wire.ModelList, "GET", "/models")
 
-    async def set_model(self, role: str, name: str) -> wire.ModelList:
-        return await self._ask(wire.ModelList, "PUT", f"/models/{quote(role, safe='')}", wire.NewModel(name))
+    async def set_model(self, role: str, name: str, *, seen: int | None = None) -> wire.ModelList:
+        """`seen`, here and below: the revision that was looked at. Raises `Conflict` where it is another by now."""
+        return await self._ask(wire.ModelList, "PUT", f"/models/{quote(role, safe='')}", wire.NewModel(name, seen))
 
-    async def unset_model(self, role: str) -> wire.ModelList:
-        return await self._ask(wire.ModelList, "DELETE", f"/models/{quote(role, safe='')}")
+    async def unset_model(self, role: str, *, seen: int | None = None) -> wire.ModelList:
+        return await self._ask(wire.ModelList, "DELETE", f"/models/{quote(role, safe='')}{_query(seen=seen)}")
 
     async def shield(self) -> wire.Shield:
         return await self._ask(wire.Shield, "GET", "/shield")
 
-    async def set_shield_mode(self, mode: wire.ShieldMode) -> wire.Shield:
-        return await self._ask(wire.Shield, "PUT", "/shield/mode", wire.NewShieldMode(mode))
+    async def set_shield_mode(self, mode: wire.ShieldMode, *, seen: int | None = None) -> wire.Shield:
+        return await self._ask(wire.Shield, "PUT", "/shield/mode", wire.NewShieldMode(mode, seen))
 
     async def test_shield(self, text: str) -> wire.ShieldAnswer:
         """What would leave instead of `text`, and why."""
@@ -127,11 +128,13 @@ class Client:
         return await self._ask(policy_wire.ProviderList, "GET", "/providers")
 
     async def put_provider(self, new: policy_wire.NewProvider) -> policy_wire.PutProvider:
-        """Add a provider, or change the one of this name; with another kind or URL it is a new one."""
+        """Add a provider, or change the one of this name; with another kind or URL it is a new one. Raises `Conflict`
+        where it is another by now than the one of `new.seen`."""
         return await self._ask(policy_wire.PutProvider, "PUT", "/providers", new)
 
-    async def remove_provider(self, name: str) -> policy_wire.RemovedProvider:
-        return await self._ask(policy_wire.RemovedProvider, "POST", "/providers/remove", policy_wire.ProviderRef(name))
+    async def remove_provider(self, name: str, *, seen: int | None = None) -> policy_wire.RemovedProvider:
+        old = policy_wire.OldProvider(name, seen)
+        return await self._ask(policy_wire.RemovedProvider, "POST", "/providers/remove", old)
 
     async def test_provider(self, name: str) -> policy_wire.ProviderCheck:
         named = _encoded(policy_wire.ProviderRef(name))
@@ -145,7 +148,6 @@ class Client:
     async def set_allow_list(
         self, providers: tuple[str, ...], workspace: str | None = None, *, seen: int | None = None
     ) -> policy_wire.Policy:
-        """`seen`, here and below: the revision that was looked at. Raises `Conflict` where it is another by now."""
         new = policy_wire.NewAllowList(providers, workspace, seen)
         return await self._ask(policy_wire.Policy, "PUT", "/policy/allow", new)
 

@@ -176,9 +176,14 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class NewModel:
-    """The model that a role is to have."""
+    """The model that a role is to have.
+
+    `seen`, here and below, is the `revision` that was looked at: where somebody has changed it since, nothing is
+    changed. None changes it whatever it is.
+    """
 
     name: str
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +200,11 @@ class RoleModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
+    """`revision` grows with every change of a role's model."""
+
     roles: tuple[RoleModel, ...]
     machines: tuple[Machine, ...]
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +306,8 @@ class ProofList:
 @dataclass(frozen=True, slots=True)
 class Shield:
     """The mode in force and the categories that it masks. `configured` is the settings file's mode, which holds
-    while `set` is false. `names` and `ignored` count the administrator's own."""
+    while `set` is false. `names` and `ignored` count the administrator's own. `revision` grows with every change of
+    the mode."""
 
     mode: ShieldMode
     set: bool
@@ -307,11 +316,13 @@ class Shield:
     country: str
     names: int
     ignored: int
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NewShieldMode:
     mode: ShieldMode
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,26 @@ async def test_the_second_of_two_who_edit_a_list_is_told(client: Client):
     assert (await client.clear_allow_list(seen=first.revision)).allow is None
 
 
+async def test_the_second_of_two_who_change_anything_else_is_told(client: Client):
+    models, shield, providers = await client.models(), await client.shield(), await client.providers()
+    new = NewProvider("rack", "openai-compatible", "https://rack.example.com/v1", "sk-1", seen=providers.revision)
+    assert (await client.set_model("full", "a", seen=models.revision)).revision > models.revision
+    assert (await client.set_shield_mode("medical", seen=shield.revision)).revision > shield.revision
+    await client.put_provider(new)
+    assert (await client.providers()).revision > providers.revision
+    for second in (
+        client.set_model("full", "b", seen=models.revision),
+        client.unset_model("full", seen=models.revision),
+        client.set_shield_mode("off", seen=shield.revision),
+        client.put_provider(new),
+        client.remove_provider("rack", seen=providers.revision),
+    ):
+        with pytest.raises(wire.Conflict, match="meanwhile"):
+            await second
+    assert (await client.models()).roles[0].configured == "a"
+    assert [one.name for one in (await client.providers()).providers] == ["rack"]
+
+
 class TestEvents:
     async def test_a_snapshot_and_then_what_changes(self, client: Client, listening: Daemon):
         async with contextlib.aclosing(client.events()) as events:

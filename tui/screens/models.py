@@ -90,28 +90,34 @@ class ModelsPage(Page):
 
     @work
     async def action_choose(self) -> None:
-        having = model_lines.names(self._found)
+        found = self._found
+        having = model_lines.names(found)
         if not having:
             self.say("No machine has a model yet: p gets one.", "plain")
             return
-        named = await self.ask(Pick("Which role?", [_option(one) for one in self._found.roles]))
-        role = next((one for one in self._found.roles if one.role == named), None)
+        named = await self.ask(Pick("Which role?", [_option(one) for one in found.roles]))
+        role = next((one for one in found.roles if one.role == named), None)
         if role is None:
             return
         options = [(model, looks.printable(model), _where(machines)) for model, machines in having.items()]
         chosen = model_lines.plain(role.effective or "")
         model = await self.ask(Pick(f"Which model for {role.role}?", options, chosen=chosen))
-        if model is not None and await self._changed(self.desk.client.set_model(role.role, model)):
+        if model is None:
+            return
+        if await self._changed(self.desk.client.set_model(role.role, model, seen=found.revision)):
             self.say(f"{role.role.capitalize()} is {model} from the next call on.")
 
     @work
     async def action_unset(self) -> None:
-        were = [one for one in self._found.roles if one.configured]
+        found = self._found
+        were = [one for one in found.roles if one.configured]
         if not were:
             self.say("No role was set: nothing is to be unset.", "plain")
             return
         role = await self.ask(Pick("Which role shall fall back?", [_option(one) for one in were]))
-        if role is not None and await self._changed(self.desk.client.unset_model(role)):
+        if role is None:
+            return
+        if await self._changed(self.desk.client.unset_model(role, seen=found.revision)):
             now = next(one for one in self._found.roles if one.role == role)
             said = f"as {now.follows}: {now.effective}" if now.follows else now.effective or "none"
             self.say(f"{role.capitalize()} is unset; its model is now {said}.")
@@ -167,6 +173,7 @@ class ModelsPage(Page):
         """Whether the daemon did it; what it answers is shown."""
         found = await self.tried(asked)
         if found is None:
+            self.reload()  # somebody was faster, and that is what is to be looked at
             return False
         self._found = found
         self.filter_changed()

@@ -76,9 +76,9 @@ class ShieldPage(Page):
         )
         if not await self.ask(TypeToConfirm(f"Set the shield to {mode}?", lines, mode)):
             return
-        if await self.tried(self.desk.client.set_shield_mode(mode)) is not None:
+        if await self.tried(self.desk.client.set_shield_mode(mode, seen=shield.revision)) is not None:
             self.say(f"The shield is set to {mode}.")
-            self.reload()
+        self.reload()  # in either case: where somebody was faster, that is what is to be looked at
 
     async def _tried_out(self) -> None:
         await self.tried(self._try())

@@ -65,6 +65,24 @@ class TestTheRoles:
         await seat.sees("✓ Fast is unset; its model is now as full: smollm2:latest.")
         assert await configured(client, "fast") is None
 
+    async def test_the_second_of_two_consoles_is_told_and_overwrites_nothing(self, seat: Seat, client: Client):
+        await client.set_model("fast", "smollm2")
+        await seat.press("8")
+        await seat.sees("✓ set")
+        await seat.press("s")
+        await seat.sees("Which role?")
+        await seat.press("enter")
+        await seat.sees("Which model for full?")
+        await client.set_model("full", "mistral")
+        await seat.press("enter")
+        await seat.sees("✗", "has changed the model of full meanwhile (model.set", "full       mistral")
+        await seat.press("u")
+        await seat.sees("Which role shall fall back?")
+        await client.set_model("full", "qwen3")
+        await seat.press("enter")
+        await seat.sees("full       qwen3")
+        assert await configured(client, "full") == "qwen3"
+
     async def test_what_somebody_else_sets_appears_by_itself(self, seat: Seat, client: Client):
         await seat.press("8")
         await seat.sees("✓ as full")

@@ -33,6 +33,20 @@ async def test_enter_alone_changes_nothing(seat: Seat, client: Client):
     assert not (await client.shield()).set
 
 
+async def test_the_second_of_two_consoles_is_told_and_overwrites_nothing(seat: Seat, client: Client):
+    await seat.press("3")
+    await seat.sees("Mode standard")
+    await seat.press("m", "down", "enter")
+    await seat.sees("Now      standard", "Then     medical")
+    await client.set_shield_mode("off")
+    await seat.type("medical")
+    await seat.press("enter")
+    await seat.sees("✗", "has changed the shield's mode meanwhile (shield.set", "Look at it as it is now")
+    assert [(one.before, one.after) for one in (await client.changes()).changes if one.action == "shield.set"] == [
+        ('"standard"', '"off"')
+    ]
+
+
 async def test_a_text_is_shown_with_what_would_be_masked_and_why(seat: Seat, daemon: Daemon):
     await seat.press("3", "t")
     await seat.type("my secret 123")
