@@ -91,16 +91,19 @@ class PlayedMachines:
 
 @dataclass
 class PlayedShield:
-    """Finds the word "secret" and nothing else."""
+    """Finds the word "secret" and nothing else, once what it `waits` for has come."""
 
     mode: wire.ShieldMode = "standard"
     tested: list[str] = field(default_factory=list[str])
+    waits: asyncio.Event | None = None
 
     def describe(self, *, chosen: bool) -> wire.Shield:
         return wire.Shield(self.mode, chosen, "standard", ("EMAIL", "PHONE"), "FR", names=2, ignored=1)
 
     async def test(self, text: str) -> wire.ShieldAnswer:
         self.tested.append(text)
+        if self.waits is not None:
+            await self.waits.wait()
         start = text.find("secret")
         if start < 0:
             return wire.ShieldAnswer(self.mode, text, ())

@@ -69,6 +69,9 @@ class Page(Screen[None]):
         """This page is on the screen again, after another one or a dialog."""
         self.reload()
 
+    def left(self) -> None:
+        """Another page is shown now."""
+
     def show_top(self) -> None:
         self.query_one(TopLine).show(self.desk.picture)
 
