@@ -19,11 +19,13 @@ LONGEST_WAIT_SECONDS = 5.0
 @dataclass(frozen=True, slots=True)
 class Picture:
     """`stale`: since when it is not fresh any more, and `why`, in a sentence; None and "" while it is. `problem`: what
-    the daemon itself cannot tell."""
+    the daemon itself cannot tell. `broken_off`: pulls that ran when their daemon ended, newest first, of which the one
+    after it knows nothing."""
 
     status: wire.Status | None = None
     nodes: node_wire.NodeList | None = None
     pulls: pull_wire.PullList | None = None
+    broken_off: tuple[pull_wire.Pull, ...] = ()
     last_change: int = 0
     problem: str = ""
     stale: datetime | None = None
@@ -74,6 +76,7 @@ class Feed:
                 status=event.status or now.status,
                 nodes=event.nodes or now.nodes,
                 pulls=event.pulls or now.pulls,
+                broken_off=_broken_off(now, event),
                 last_change=now.last_change if event.last_change is None else event.last_change,
                 problem=now.problem if event.problem is None else event.problem,
             )
@@ -86,3 +89,17 @@ class Feed:
         before, self.picture = self.picture, picture
         if picture != before:
             self._changed(before, picture)
+
+
+def _broken_off(before: Picture, event: event_wire.Event) -> tuple[pull_wire.Pull, ...]:
+    """A pull ends with its daemon. One that was begun again is none of these any more."""
+    pulls = before.broken_off
+    if event.status is not None and _is_another(event.status, before.status) and before.pulls is not None:
+        pulls = (*(pull for pull in before.pulls.pulls if pull.state == "running"), *pulls)
+    known = event.pulls.pulls if event.pulls is not None else ()
+    again = {(pull.node_id, pull.name) for pull in known}
+    return tuple(pull for pull in pulls if (pull.node_id, pull.name) not in again)
+
+
+def _is_another(daemon: wire.Status, before: wire.Status | None) -> bool:
+    return before is not None and (daemon.pid, daemon.started) != (before.pid, before.started)
