@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
 from appliance.admin.client import AdminError, event_wire, node_wire, pull_wire, wire
 
@@ -16,11 +17,14 @@ LONGEST_WAIT_SECONDS = 5.0
 """Between two attempts to reach a daemon that is down."""
 
 
+Missing = Literal["daemon", "access", "answer"]
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """`stale`: since when it is not fresh any more, and `why`, in a sentence; None and "" while it is. `problem`: what
-    the daemon itself cannot tell. `broken_off`: pulls that ran when their daemon ended, newest first, of which the one
-    after it knows nothing."""
+    """`stale`: since when it is not fresh any more, and `why`, in a sentence; None and "" while it is. `missing`: what
+    there is none of then. `problem`: what the daemon itself cannot tell. `broken_off`: pulls that ran when their daemon
+    ended, newest first, of which the one after it knows nothing."""
 
     status: wire.Status | None = None
     nodes: node_wire.NodeList | None = None
@@ -30,6 +34,7 @@ class Picture:
     problem: str = ""
     stale: datetime | None = None
     why: str = ""
+    missing: Missing | None = None
 
     @property
     def fresh(self) -> bool:
@@ -57,15 +62,15 @@ class Feed:
         """For ever."""
         wait = self._first_wait
         while True:
-            why = "the daemon has stopped"
+            why, missing = "the daemon has stopped", "daemon"
             try:
                 async with aclosing(self._events()) as events:
                     async for event in events:
                         wait = self._first_wait
                         self._take(event)
             except AdminError as error:
-                why = str(error)
-            self._lost(why)
+                why, missing = str(error), _missing(error)
+            self._lost(why, missing)
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_SECONDS)
 
@@ -82,13 +87,23 @@ class Feed:
             )
         )
 
-    def _lost(self, why: str) -> None:
-        self._put(replace(self.picture, stale=self.picture.stale or self._now(), why=why))
+    def _lost(self, why: str, missing: Missing) -> None:
+        self._put(replace(self.picture, stale=self.picture.stale or self._now(), why=why, missing=missing))
 
     def _put(self, picture: Picture) -> None:
         before, self.picture = self.picture, picture
         if picture != before:
             self._changed(before, picture)
+
+
+def _missing(error: AdminError) -> Missing:
+    match error:
+        case wire.DaemonDown():
+            return "daemon"
+        case wire.AccessDenied():
+            return "access"
+        case _:
+            return "answer"
 
 
 def _broken_off(before: Picture, event: event_wire.Event) -> tuple[pull_wire.Pull, ...]:

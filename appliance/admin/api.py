@@ -42,6 +42,9 @@ _STATUS = {
 }
 
 
+_OLDER = "Restart it if it is older than this command."
+
+
 def create_app(service: Service, events: Events) -> Starlette:
     """The ASGI app. Its scopes carry a `Peer` under `PEER`, as `peers.AdminListener` puts it there."""
     api = _Api(service, events)
@@ -320,8 +323,8 @@ async def _http(request: Request, error: Exception) -> Response:
     status = cast(HTTPException, error).status_code
     if status == 404:
         message = f"The daemon has no {request.url.path}."
-        return refusal(404, "not_found", message, "Restart it if it is older than this command.")
-    return refusal(status, "invalid_request", f"{request.method} does not go with {request.url.path}.", "")
+        return refusal(404, "not_found", message, _OLDER)
+    return refusal(status, "invalid_request", f"{request.method} does not go with {request.url.path}.", _OLDER)
 
 
 async def _unexpected(_: Request, __: Exception) -> Response:

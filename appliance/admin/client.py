@@ -6,6 +6,7 @@ needs no other module of the daemon.
 """
 
 import io
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -41,6 +42,14 @@ EVENT_SECONDS = 20.0
 
 BACKUP_SECONDS = 3600.0
 """A backup begins when the daemon has copied its database and read the copy; then it comes as fast as it is taken."""
+
+_PROOF_ID = re.compile(r"prf_[0-9A-Za-z]{1,64}")
+
+_SHOWN_CHARACTERS = 64
+"""Of what somebody typed for an id."""
+
+_TOO_LONG = frozenset((400, 413, 414, 431))
+"""What answers from below the API, which look at nothing but the form and the length."""
 
 _BASE = "http://daemon" + wire.ROOT
 """The host is only for HTTP's sake: the connection is the socket."""
@@ -253,7 +262,13 @@ class Client:
 
     async def proof(self, proof_id: str) -> bytes:
         """The exact bytes of a certificate's canonical file."""
-        return await self._send("GET", f"/proofs/{quote(proof_id, safe='')}")
+        if not _PROOF_ID.fullmatch(proof_id):  # in a URL it could be another route
+            shown = looks.printable(proof_id[:_SHOWN_CHARACTERS])
+            raise wire.UnknownSubject(
+                f'There is no certificate "{shown}".',
+                advice="An id is prf_ and 26 letters and digits; synapse proof list shows the newest.",
+            )
+        return await self._send("GET", f"/proofs/{proof_id}")
 
     async def proof_keys(self) -> bytes:
         """The public keys, as the bytes of a JWK set."""
@@ -321,5 +336,6 @@ def _refusal(answer: bytes, status: int) -> AdminError:
     try:
         problem = wire.decode(wire.Refusal, orjson.loads(answer), lenient=True).error
     except (orjson.JSONDecodeError, wire.InvalidInput):
-        return AdminError(f"The daemon answered with status {status}.", advice="Look in its log.")
+        advice = "Shorten what was typed or pasted, and send it again." if status in _TOO_LONG else "Look in its log."
+        return AdminError(f"The daemon answered with status {status}.", advice=advice)
     return _ERRORS.get(problem.code, AdminError)(problem.message, advice=problem.advice)

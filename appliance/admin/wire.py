@@ -46,6 +46,12 @@ class DaemonDown(AdminError):
     code = "daemon_down"
 
 
+class AccessDenied(AdminError):
+    """This user may not use the socket; whether a daemon is there is not known."""
+
+    code = "access_denied"
+
+
 @dataclass(frozen=True, slots=True)
 class NewName:
     """A workspace or a user to be made."""

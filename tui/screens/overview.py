@@ -87,7 +87,7 @@ def _lanes(status: wire.Status) -> Text:
         text.append(f"{state(how):<12}", STYLES[tone(how)])
         text.append(looks.printable(f"{lane.name:<16} {here} · {machines}{lane.model or lane.why or looks.ABSENT}"))
         if lane.why and lane.model:
-            text.append(looks.printable(f"\n            {lane.why}"), STYLES["warn"])
+            text.append(f"\n            {looks.printable(lane.why)}", STYLES["warn"])
     return text
 
 
