@@ -106,7 +106,7 @@ class CertificatesPage(Page):
             return
         if len(self._proofs) >= MOST:
             self.say(f"{MOST} certificates are loaded. f finds an older one by its id.", "plain")
-        elif not any(one.node is self and one.group == "more" and one.is_running for one in self.workers):
+        elif not self.works("more"):
             self.run_worker(self._more, group="more")
 
     # What is done with the keys

@@ -86,6 +86,10 @@ class Page(Screen[None]):
         """Load again; one that is under way is given up."""
         self.run_worker(self._loaded, group="load", exclusive=True)
 
+    def works(self, group: str) -> bool:
+        """Whether a worker of this group is under way."""
+        return any(worker.node is self and worker.group == group and worker.is_running for worker in self.workers)
+
     def say(self, sentence: str, tone: Tone = "good") -> None:
         self.query_one(Notice).say(sentence, tone)
 
