@@ -52,7 +52,7 @@ class AuditPage(Page):
 
     def filter_changed(self) -> None:
         self.query_one(Block).show(_head(newer=self._newer))
-        self.query_one(Table).show(self.filtered(_row(change) for change in self._changes))
+        self.show_filtered(map(_row, self._changes), more=self._next is not None)
 
     def on_table_near_end(self) -> None:
         if self._next is None or self.works("load"):

@@ -94,8 +94,8 @@ class CertificatesPage(Page):
 
     def filter_changed(self) -> None:
         wide = self.size.width >= WIDE
-        rows = self.filtered(_row(proof) for proof in self._proofs)
-        self.query_one(Table).show(rows, columns=_WIDE if wide else _NARROW)
+        rows = map(_row, self._proofs)
+        self.show_filtered(rows, columns=_WIDE if wide else _NARROW, more=self._next is not None)
 
     def on_resize(self) -> None:
         if self.query_one(Table).known:

@@ -69,7 +69,7 @@ class ModelsPage(Page):
 
     def filter_changed(self) -> None:
         self.query_one(Block).show(model_lines.roles(self._found))
-        self.query_one(Table).show(self.filtered(model_lines.rows(self._found, self._told)))
+        self.show_filtered(model_lines.rows(self._found, self._told))
 
     @property
     def _told(self) -> tuple[pull_wire.Pull, ...]:

@@ -80,6 +80,7 @@ class Table(ScrollView, can_focus=True):
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = ()
         self._empty = empty
+        self._instead = ""
         self._cursor = 0
         self.known = False
         """Whether anything was shown."""
@@ -116,10 +117,19 @@ class Table(ScrollView, can_focus=True):
     def go_to_top(self) -> None:
         self._go(0)
 
-    def show(self, rows: Sequence[Row], *, columns: Sequence[Column] | None = None, empty: str | None = None) -> None:
-        """Show these; the cursor stays on its row wherever that is now, and in sight where it was."""
+    def show(
+        self,
+        rows: Sequence[Row],
+        *,
+        columns: Sequence[Column] | None = None,
+        empty: str | None = None,
+        instead: str = "",
+    ) -> None:
+        """Show these; the cursor stays on its row wherever that is now, and in sight where it was. `instead` of what
+        is said where there are no rows, for this time."""
         before, chosen = self._rows, self.chosen
         anew = (columns is not None and tuple(columns) != self._columns) or (empty is not None and empty != self._empty)
+        self._instead = instead
         self._columns = self._columns if columns is None else tuple(columns)
         self._empty = self._empty if empty is None else empty
         self._rows, self.known = tuple(rows), True
@@ -158,7 +168,7 @@ class Table(ScrollView, can_focus=True):
         at = y - 1 + self.scroll_offset.y
         # Every segment has a style: without colour (NO_COLOR), Textual changes that of each.
         if not self._rows and y == 2:
-            empty = self._empty if self.known else NOT_KNOWN
+            empty = (self._instead or self._empty) if self.known else NOT_KNOWN
             return Strip([Segment(fitted(f"  {empty}", self.size.width).rstrip(), Style())])
         if at >= len(self._rows):
             return Strip.blank(self.size.width, Style())
