@@ -146,6 +146,8 @@ class PlayedPuller:
     """Machine and model of every pull that began."""
     left: int = 0
     """Pulls that were broken off."""
+    over_the_end: Progress | Exception | None = None
+    """What a pull that is broken off does before it ends, if anything."""
     looked_at: list[str] = field(default_factory=list[str])
 
     def say(self, model: str, *told: Progress | Exception | None) -> None:
@@ -161,7 +163,11 @@ class PlayedPuller:
                 yield one
         except (asyncio.CancelledError, GeneratorExit):
             self.left += 1
-            raise
+            if isinstance(self.over_the_end, Exception):
+                raise self.over_the_end from None
+            if self.over_the_end is None:
+                raise
+            yield self.over_the_end
 
 
 @dataclass
