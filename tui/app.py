@@ -74,6 +74,8 @@ class Console(App[None]):
         self.run_worker(self._feed.run, group="feed")
 
     def action_page(self, name: str) -> None:
+        if name != self._page.NAME:
+            self._page.left()
         self.switch_mode(name)
 
     def action_reload(self) -> None:

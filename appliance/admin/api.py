@@ -42,6 +42,9 @@ _STATUS = {
 }
 
 
+_OLDER = "Restart it if it is older than this command."
+
+
 def create_app(service: Service, events: Events) -> Starlette:
     """The ASGI app. Its scopes carry a `Peer` under `PEER`, as `peers.AdminListener` puts it there."""
     api = _Api(service, events)
@@ -154,7 +157,7 @@ class _Api:
         return answer(await self._service.set_model(who_asks(request), role, new))
 
     async def unset_model(self, request: Request) -> Response:
-        return answer(await self._service.unset_model(who_asks(request), _role(request)))
+        return answer(await self._service.unset_model(who_asks(request), _role(request), number(request, "seen")))
 
     async def shield(self, _: Request) -> Response:
         return answer(await self._service.shield())
@@ -175,8 +178,8 @@ class _Api:
         return answer(put, status=200 if put.before else 201)
 
     async def remove_provider(self, request: Request) -> Response:
-        named = await body_as(policy_wire.ProviderRef, request)
-        return answer(await self._service.remove_provider(who_asks(request), named.name))
+        old = await body_as(policy_wire.OldProvider, request)
+        return answer(await self._service.remove_provider(who_asks(request), old))
 
     async def test_provider(self, request: Request) -> Response:
         named = await body_as(policy_wire.ProviderRef, request)
@@ -320,8 +323,8 @@ async def _http(request: Request, error: Exception) -> Response:
     status = cast(HTTPException, error).status_code
     if status == 404:
         message = f"The daemon has no {request.url.path}."
-        return refusal(404, "not_found", message, "Restart it if it is older than this command.")
-    return refusal(status, "invalid_request", f"{request.method} does not go with {request.url.path}.", "")
+        return refusal(404, "not_found", message, _OLDER)
+    return refusal(status, "invalid_request", f"{request.method} does not go with {request.url.path}.", _OLDER)
 
 
 async def _unexpected(_: Request, __: Exception) -> Response:

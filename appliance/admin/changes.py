@@ -10,7 +10,8 @@ import unicodedata
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from appliance.admin import shapes, wire
+from appliance.admin import seen, shapes, wire
+from appliance.admin.seen import Subject
 from appliance.cluster.machine import leaves_the_building
 from appliance.errors import AdminError
 from appliance.ids import Ids, digest
@@ -28,6 +29,11 @@ MAX_CEILING_MILLI = 10**15
 """A trillion questions a month: beyond any use, and far from where 64 bits end."""
 
 MAX_REQUESTS_PER_MINUTE = 1_000_000
+
+MODELS = Subject("a role's model", "model.*set", wire.ROLES)
+"""Not what machines pull, which is recorded by the model's name."""
+
+SHIELD_MODE = Subject("the shield's mode", "shield.*", ("mode",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,22 +164,33 @@ def revoke_key(conn: sqlite3.Connection, change: Change, id_or_name: str) -> wir
 def set_model(conn: sqlite3.Connection, change: Change, role: wire.Role, new: wire.NewModel) -> None:
     """Give a role of the local lane its model, whether or not a machine has it now.
 
-    Raises `InvalidInput` for what is no model's name, or the name of one that leaves the building.
+    Raises:
+        Conflict: it is not any more what was looked at, here and below.
+        InvalidInput: that is no model's name, or the name of one that leaves the building.
     """
+    seen.check(conn, new.seen, _model_of(role))
     _put_model(conn, change, "model.set", role, clean_model(new.name))
 
 
-def unset_model(conn: sqlite3.Connection, change: Change, role: wire.Role) -> None:
-    """Let a role fall back again."""
+def unset_model(conn: sqlite3.Connection, change: Change, role: wire.Role, revision_seen: int | None = None) -> None:
+    """Let a role fall back again. Raises `Conflict`."""
+    seen.check(conn, revision_seen, _model_of(role))
     _put_model(conn, change, "model.unset", role, None)
 
 
-def set_shield_mode(conn: sqlite3.Connection, change: Change, mode: wire.ShieldMode, configured: str) -> None:
-    """Say what the shield masks from the next call on. `configured` holds while nothing was set."""
+def set_shield_mode(conn: sqlite3.Connection, change: Change, new: wire.NewShieldMode, configured: str) -> None:
+    """Say what the shield masks from the next call on. `configured` holds while nothing was set. Raises `Conflict`."""
+    seen.check(conn, new.seen, SHIELD_MODE)
     before = live_settings.shield_mode(conn) or configured
-    live_settings.put(conn, live_settings.SHIELD_MODE, mode)
-    if mode != before:
-        change.record(conn, "shield.set", "mode", before, mode)
+    live_settings.put(conn, live_settings.SHIELD_MODE, new.mode)
+    if new.mode != before:
+        change.record(conn, "shield.set", "mode", before, new.mode)
+
+
+def _model_of(role: wire.Role) -> Subject:
+    """With that of the role that it falls back to, which is shown in its place."""
+    roles = (role, *((shapes.FALLBACK[role],) if role in shapes.FALLBACK else ()))
+    return Subject(f"the model of {role}", MODELS.actions, roles)
 
 
 def _put_model(conn: sqlite3.Connection, change: Change, action: str, role: wire.Role, name: str | None) -> None:

@@ -6,6 +6,7 @@ needs no other module of the daemon.
 """
 
 import io
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -41,6 +42,14 @@ EVENT_SECONDS = 20.0
 
 BACKUP_SECONDS = 3600.0
 """A backup begins when the daemon has copied its database and read the copy; then it comes as fast as it is taken."""
+
+_PROOF_ID = re.compile(r"prf_[0-9A-Za-z]{1,64}")
+
+_SHOWN_CHARACTERS = 64
+"""Of what somebody typed for an id."""
+
+_TOO_LONG = frozenset((400, 413, 414, 431))
+"""What answers from below the API, which look at nothing but the form and the length."""
 
 _BASE = "http://daemon" + wire.ROOT
 """The host is only for HTTP's sake: the connection is the socket."""
@@ -107,17 +116,18 @@ class Client:
     async def models(self) -> wire.ModelList:
         return await self._ask(wire.ModelList, "GET", "/models")
 
-    async def set_model(self, role: str, name: str) -> wire.ModelList:
-        return await self._ask(wire.ModelList, "PUT", f"/models/{quote(role, safe='')}", wire.NewModel(name))
+    async def set_model(self, role: str, name: str, *, seen: int | None = None) -> wire.ModelList:
+        """`seen`, here and below: the revision that was looked at. Raises `Conflict` where it is another by now."""
+        return await self._ask(wire.ModelList, "PUT", f"/models/{quote(role, safe='')}", wire.NewModel(name, seen))
 
-    async def unset_model(self, role: str) -> wire.ModelList:
-        return await self._ask(wire.ModelList, "DELETE", f"/models/{quote(role, safe='')}")
+    async def unset_model(self, role: str, *, seen: int | None = None) -> wire.ModelList:
+        return await self._ask(wire.ModelList, "DELETE", f"/models/{quote(role, safe='')}{_query(seen=seen)}")
 
     async def shield(self) -> wire.Shield:
         return await self._ask(wire.Shield, "GET", "/shield")
 
-    async def set_shield_mode(self, mode: wire.ShieldMode) -> wire.Shield:
-        return await self._ask(wire.Shield, "PUT", "/shield/mode", wire.NewShieldMode(mode))
+    async def set_shield_mode(self, mode: wire.ShieldMode, *, seen: int | None = None) -> wire.Shield:
+        return await self._ask(wire.Shield, "PUT", "/shield/mode", wire.NewShieldMode(mode, seen))
 
     async def test_shield(self, text: str) -> wire.ShieldAnswer:
         """What would leave instead of `text`, and why."""
@@ -127,11 +137,13 @@ class Client:
         return await self._ask(policy_wire.ProviderList, "GET", "/providers")
 
     async def put_provider(self, new: policy_wire.NewProvider) -> policy_wire.PutProvider:
-        """Add a provider, or change the one of this name; with another kind or URL it is a new one."""
+        """Add a provider, or change the one of this name; with another kind or URL it is a new one. Raises `Conflict`
+        where it is another by now than the one of `new.seen`."""
         return await self._ask(policy_wire.PutProvider, "PUT", "/providers", new)
 
-    async def remove_provider(self, name: str) -> policy_wire.RemovedProvider:
-        return await self._ask(policy_wire.RemovedProvider, "POST", "/providers/remove", policy_wire.ProviderRef(name))
+    async def remove_provider(self, name: str, *, seen: int | None = None) -> policy_wire.RemovedProvider:
+        old = policy_wire.OldProvider(name, seen)
+        return await self._ask(policy_wire.RemovedProvider, "POST", "/providers/remove", old)
 
     async def test_provider(self, name: str) -> policy_wire.ProviderCheck:
         named = _encoded(policy_wire.ProviderRef(name))
@@ -145,7 +157,6 @@ class Client:
     async def set_allow_list(
         self, providers: tuple[str, ...], workspace: str | None = None, *, seen: int | None = None
     ) -> policy_wire.Policy:
-        """`seen`, here and below: the revision that was looked at. Raises `Conflict` where it is another by now."""
         new = policy_wire.NewAllowList(providers, workspace, seen)
         return await self._ask(policy_wire.Policy, "PUT", "/policy/allow", new)
 
@@ -251,7 +262,13 @@ class Client:
 
     async def proof(self, proof_id: str) -> bytes:
         """The exact bytes of a certificate's canonical file."""
-        return await self._send("GET", f"/proofs/{quote(proof_id, safe='')}")
+        if not _PROOF_ID.fullmatch(proof_id):  # in a URL it could be another route
+            shown = looks.printable(proof_id[:_SHOWN_CHARACTERS])
+            raise wire.UnknownSubject(
+                f'There is no certificate "{shown}".',
+                advice="An id is prf_ and 26 letters and digits; synapse proof list shows the newest.",
+            )
+        return await self._send("GET", f"/proofs/{proof_id}")
 
     async def proof_keys(self) -> bytes:
         """The public keys, as the bytes of a JWK set."""
@@ -319,5 +336,6 @@ def _refusal(answer: bytes, status: int) -> AdminError:
     try:
         problem = wire.decode(wire.Refusal, orjson.loads(answer), lenient=True).error
     except (orjson.JSONDecodeError, wire.InvalidInput):
-        return AdminError(f"The daemon answered with status {status}.", advice="Look in its log.")
+        advice = "Shorten what was typed or pasted, and send it again." if status in _TOO_LONG else "Look in its log."
+        return AdminError(f"The daemon answered with status {status}.", advice=advice)
     return _ERRORS.get(problem.code, AdminError)(problem.message, advice=problem.advice)

@@ -44,7 +44,9 @@ async def body_as(cls: type[T], request: Request, limit: int = MAX_BODY_BYTES) -
     async for chunk in request.stream():
         read += chunk
         if len(read) > limit:
-            raise BodyTooLarge(f"The body is larger than {limit} bytes.")
+            raise BodyTooLarge(
+                f"The body is larger than {limit} bytes.", advice="Shorten what was typed or pasted, and send it again."
+            )
     try:
         value = orjson.loads(read)
     except orjson.JSONDecodeError as error:

@@ -6,13 +6,14 @@ As in `changes`. What changes nothing is not recorded.
 import sqlite3
 
 from appliance.admin import policy_wire as wire
+from appliance.admin import seen
 from appliance.admin.changes import Change, find_workspace
 from appliance.admin.provider_changes import find, unknown
-from appliance.admin.wire import Conflict, InvalidInput
+from appliance.admin.seen import Subject
+from appliance.admin.wire import InvalidInput
 from appliance.calls.policy import LOCAL_PROVIDER
-from appliance.store import allow_lists, audit, defaults, live_settings, providers
+from appliance.store import allow_lists, defaults, live_settings, providers
 from appliance.store.workspaces import WorkspaceRow
-from appliance.times import from_ms, rfc3339
 
 MAX_LISTED = 100
 """More providers than anybody ranks; bounds what every call goes through."""
@@ -35,7 +36,7 @@ def set_allow_list(conn: sqlite3.Connection, change: Change, new: wire.NewAllowL
         InvalidInput: the list is empty, too long, or names one twice.
     """
     of = workspace(conn, new.workspace)
-    _check_seen(conn, new.seen, of.id, INSTALLATION)
+    seen.check(conn, new.seen, _policy(of.id, INSTALLATION))
     if not 1 <= len(new.providers) <= MAX_LISTED:
         raise InvalidInput(
             f"An allow-list names 1 to {MAX_LISTED} providers.", advice="synapse policy clear takes a list away."
@@ -52,11 +53,11 @@ def set_allow_list(conn: sqlite3.Connection, change: Change, new: wire.NewAllowL
 
 
 def clear_allow_list(
-    conn: sqlite3.Connection, change: Change, name: str | None, seen: int | None = None
+    conn: sqlite3.Connection, change: Change, name: str | None, revision_seen: int | None = None
 ) -> WorkspaceRow:
     """Take a workspace's list away: its calls go to the active provider. Raises `UnknownSubject`, `Conflict`."""
     of = workspace(conn, name)
-    _check_seen(conn, seen, of.id, INSTALLATION)
+    seen.check(conn, revision_seen, _policy(of.id, INSTALLATION))
     _put_list(conn, change, "policy.clear", of, ())
     return of
 
@@ -69,7 +70,7 @@ def set_active(conn: sqlite3.Connection, change: Change, new: wire.NewActive) ->
         InvalidInput: it has no full model, so that no call could be answered.
     """
     name = new.provider
-    _check_seen(conn, new.seen, INSTALLATION)
+    seen.check(conn, new.seen, _policy(INSTALLATION))
     if name != LOCAL_PROVIDER and find(conn, name).full is None:
         raise InvalidInput(
             f"{name} has no full model, which every call can fall back to.",
@@ -79,31 +80,22 @@ def set_active(conn: sqlite3.Connection, change: Change, new: wire.NewActive) ->
 
 
 def set_unscannable(conn: sqlite3.Connection, change: Change, new: wire.NewChoice) -> None:
-    _check_seen(conn, new.seen, INSTALLATION)
+    seen.check(conn, new.seen, _policy(INSTALLATION))
     _put_setting(conn, change, live_settings.UNSCANNABLE, "policy.unscannable", "refuse", new.value)
 
 
 def set_sensitive_on_open(conn: sqlite3.Connection, change: Change, new: wire.NewChoice) -> None:
-    _check_seen(conn, new.seen, INSTALLATION)
+    seen.check(conn, new.seen, _policy(INSTALLATION))
     _put_setting(conn, change, live_settings.SENSITIVE_ON_OPEN, "policy.sensitive-on-open", "refuse", new.value)
 
 
 def revision(conn: sqlite3.Connection, of: WorkspaceRow) -> int:
-    """The number of the newest change to what holds for this workspace; 0 where nothing was ever changed."""
-    newest = audit.newest_of(conn, "policy", (of.id, INSTALLATION))
-    return 0 if newest is None else newest.n
+    """Of what holds for this workspace."""
+    return seen.revision(conn, _policy(of.id, INSTALLATION))
 
 
-def _check_seen(conn: sqlite3.Connection, seen: int | None, *subjects: str) -> None:
-    """Nothing is overwritten that was not looked at."""
-    if seen is None:
-        return
-    newest = audit.newest_of(conn, "policy", subjects)
-    if newest is not None and newest.n > seen:
-        raise Conflict(
-            f"{newest.who} has changed the policy meanwhile ({newest.action}, {rfc3339(from_ms(newest.at_ms))}).",
-            advice="Look at it as it is now, and change that.",
-        )
+def _policy(*subjects: str) -> Subject:
+    return Subject("the policy", "policy.*", subjects)
 
 
 def _put_list(conn: sqlite3.Connection, change: Change, action: str, of: WorkspaceRow, names: tuple[str, ...]) -> None:

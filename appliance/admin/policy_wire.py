@@ -21,6 +21,9 @@ class NewProvider:
 
     None stands for what is kept: of a new provider the kind's own URL, and no model. A key may be left out only for
     a provider that stays of the same kind at the same URL.
+
+    `seen`, here and below, is the `revision` of what was looked at: where somebody has changed it since, nothing is
+    changed. None changes it whatever it is.
     """
 
     name: str
@@ -29,6 +32,7 @@ class NewProvider:
     key: str | None = field(default=None, repr=False)
     full: str | None = None
     fast: str | None = None
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,23 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class ProviderList:
+    """`revision` grows with every change of a provider."""
+
     providers: tuple[Provider, ...]
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderRef:
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OldProvider:
+    """A provider to be removed."""
+
+    name: str
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +111,7 @@ class ProviderCheck:
 
 @dataclass(frozen=True, slots=True)
 class NewAllowList:
-    """Whom a workspace may use, best first. None stands for the default workspace.
-
-    `seen`, here and below, is the `revision` of the policy that was looked at: where somebody has changed it since,
-    nothing is changed. None changes it whatever it is.
-    """
+    """Whom a workspace may use, best first. None stands for the default workspace."""
 
     providers: tuple[str, ...]
     workspace: str | None = None

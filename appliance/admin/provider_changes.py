@@ -9,8 +9,9 @@ import sqlite3
 from typing import cast
 
 from appliance.admin import policy_wire as wire
-from appliance.admin import provider_url
+from appliance.admin import provider_url, seen
 from appliance.admin.changes import MODEL_CHARACTERS, Change
+from appliance.admin.seen import Subject
 from appliance.admin.wire import InvalidInput, UnknownSubject, encode
 from appliance.calls.policy import LOCAL_PROVIDER
 from appliance.store import allow_lists, live_settings, providers
@@ -24,6 +25,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 KEY = re.compile(r"[!-~]{1,4096}")
 """What an HTTP header can carry as one word. The longest keys in use are tokens of about 2,000 characters."""
 
+_ACTIONS = "provider.*"
+
 
 def put_provider(conn: sqlite3.Connection, change: Change, sealer: Sealer, new: wire.NewProvider) -> wire.PutProvider:
     """Add a provider, or change the one of this name. What changes nothing is not recorded.
@@ -32,8 +35,10 @@ def put_provider(conn: sqlite3.Connection, change: Change, sealer: Sealer, new: 
     under an old name, so that nothing is kept, and no key goes to a server that it was not given for.
 
     Raises:
+        Conflict: it is not any more what was looked at, here and below.
         InvalidInput: a name, URL, model or key that is none, or a key that is missing.
     """
+    seen.check(conn, new.seen, _subject(new.name))
     _check_name(new.name, new.kind)
     old = providers.by_name(conn, new.name)
     given_url = old.base_url if old is not None and new.base_url is None and old.kind == new.kind else new.base_url
@@ -56,11 +61,13 @@ def put_provider(conn: sqlite3.Connection, change: Change, sealer: Sealer, new: 
     return wire.PutProvider(after, before, new_key=new.key is not None)
 
 
-def remove_provider(conn: sqlite3.Connection, change: Change, name: str) -> wire.RemovedProvider:
+def remove_provider(conn: sqlite3.Connection, change: Change, old: wire.OldProvider) -> wire.RemovedProvider:
     """Forget a provider and its key. Lists and the active provider keep the name: calls are refused, not moved.
 
-    Raises `UnknownSubject` where there is no such provider.
+    Raises `UnknownSubject` where there is no such provider, and `Conflict`.
     """
+    name = old.name
+    seen.check(conn, old.seen, _subject(name))
     row = find(conn, name)
     lists = allow_lists.all_lists(conn)
     listed = allow_lists.naming(conn, name)
@@ -73,6 +80,15 @@ def remove_provider(conn: sqlite3.Connection, change: Change, name: str) -> wire
         listed=tuple(workspace.name for workspace in listed),
         refused=tuple(workspace.name for workspace in listed if left.isdisjoint(lists[workspace.n])),
     )
+
+
+def revision(conn: sqlite3.Connection) -> int:
+    """Of all providers, so that one that comes has been seen to be missing."""
+    return seen.revision(conn, Subject("a provider", _ACTIONS))
+
+
+def _subject(name: str) -> Subject:
+    return Subject(f"the provider {name}", _ACTIONS, (name,))
 
 
 def find(conn: sqlite3.Connection, name: str) -> ProviderRow:

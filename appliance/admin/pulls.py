@@ -119,19 +119,26 @@ class Pulls:
                 async for progress in told:
                     self._say(pull.id, progress)
         except PullFailed as failed:
-            self._end(pull.id, "failed", failed.message, failed.advice)
+            self._came_to(pull.id, "failed", failed.message, failed.advice)
         except Exception:
-            self._end(pull.id, "failed", "The daemon failed over it.", "Its log says where.")
+            self._came_to(pull.id, "failed", "The daemon failed over it.", "Its log says where.")
             raise
         else:
-            self._end(pull.id, "done")
+            self._came_to(pull.id, "done")
             self._parts.look_again(machine.id)
 
     def _say(self, pull_id: str, progress: Progress) -> None:
+        if pull_id not in self._work:
+            return
         status = printable(progress.status[:STATUS_CHARACTERS])[:STATUS_CHARACTERS]
         self._pulls[pull_id] = replace(
             self._pulls[pull_id], status=status, completed=progress.completed, total=progress.total
         )
+
+    def _came_to(self, pull_id: str, state: PullState, problem: str = "", advice: str = "") -> None:
+        """Its end, unless it was cancelled: that stands, whatever becomes of a pull that is being broken off."""
+        if pull_id in self._work:
+            self._end(pull_id, state, problem, advice)
 
     def _end(self, pull_id: str, state: PullState, problem: str = "", advice: str = "") -> Pull:
         del self._work[pull_id]

@@ -21,6 +21,7 @@ from appliance.admin import (
     policy_view,
     policy_wire,
     provider_changes,
+    seen,
     shapes,
     wire,
 )
@@ -236,8 +237,10 @@ class Service:
         return erased
 
     async def models(self) -> wire.ModelList:
+        # The revision first, here and below: it may be older than what is shown, and never newer.
+        revision = await self._parts.database.read(lambda conn: seen.revision(conn, changes.MODELS))
         configured = await self._parts.database.read(live_settings.local_models)
-        return shapes.models(configured, self._parts.machines.snapshot(), self._parts.facts().default_model)
+        return shapes.models(configured, self._parts.machines.snapshot(), self._parts.facts().default_model, revision)
 
     async def contexts(self) -> wire.ContextList:
         return wire.ContextList(tuple(self._parts.machines.contexts()))
@@ -246,33 +249,36 @@ class Service:
         await self._change(who, lambda conn, change: changes.set_model(conn, change, role, new))
         return await self.models()
 
-    async def unset_model(self, who: str, role: wire.Role) -> wire.ModelList:
-        await self._change(who, lambda conn, change: changes.unset_model(conn, change, role))
+    async def unset_model(self, who: str, role: wire.Role, revision_seen: int | None = None) -> wire.ModelList:
+        await self._change(who, lambda conn, change: changes.unset_model(conn, change, role, revision_seen))
         return await self.models()
 
     async def shield(self) -> wire.Shield:
+        revision = await self._parts.database.read(lambda conn: seen.revision(conn, changes.SHIELD_MODE))
         chosen = await self._parts.database.read(live_settings.shield_mode)
-        return self._parts.shield.describe(chosen=chosen is not None)
+        await self._parts.changed()  # the shield in force may be that of before
+        return replace(self._parts.shield.describe(chosen=chosen is not None), revision=revision)
 
     async def set_shield_mode(self, who: str, new: wire.NewShieldMode) -> wire.Shield:
         configured = (await self.shield()).configured
-        await self._change(who, lambda conn, change: changes.set_shield_mode(conn, change, new.mode, configured))
+        await self._change(who, lambda conn, change: changes.set_shield_mode(conn, change, new, configured))
         return await self.shield()
 
     async def test_shield(self, asked: wire.ShieldQuestion) -> wire.ShieldAnswer:
         return await self._parts.shield.test(asked.text)
 
     async def providers(self) -> policy_wire.ProviderList:
+        revision = await self._parts.database.read(provider_changes.revision)
         rows = await self._parts.database.read(providers.list_all)
-        return policy_wire.ProviderList(tuple(self._priced(provider_changes.shape(row)) for row in rows))
+        return policy_wire.ProviderList(tuple(self._priced(provider_changes.shape(row)) for row in rows), revision)
 
     async def put_provider(self, who: str, new: policy_wire.NewProvider) -> policy_wire.PutProvider:
         sealer = self._parts.sealer
         put = await self._change(who, lambda conn, change: provider_changes.put_provider(conn, change, sealer, new))
         return replace(put, provider=self._priced(put.provider))
 
-    async def remove_provider(self, who: str, name: str) -> policy_wire.RemovedProvider:
-        return await self._change(who, lambda conn, change: provider_changes.remove_provider(conn, change, name))
+    async def remove_provider(self, who: str, old: policy_wire.OldProvider) -> policy_wire.RemovedProvider:
+        return await self._change(who, lambda conn, change: provider_changes.remove_provider(conn, change, old))
 
     async def test_provider(self, name: str) -> policy_wire.ProviderCheck:
         row = await self._parts.database.read(lambda conn: provider_changes.find(conn, name))
@@ -287,9 +293,11 @@ class Service:
         of = await self._change(who, lambda conn, change: policy_changes.set_allow_list(conn, change, new))
         return await self._policy(of)
 
-    async def clear_allow_list(self, who: str, workspace: str | None, seen: int | None = None) -> policy_wire.Policy:
+    async def clear_allow_list(
+        self, who: str, workspace: str | None, revision_seen: int | None = None
+    ) -> policy_wire.Policy:
         of = await self._change(
-            who, lambda conn, change: policy_changes.clear_allow_list(conn, change, workspace, seen)
+            who, lambda conn, change: policy_changes.clear_allow_list(conn, change, workspace, revision_seen)
         )
         return await self._policy(of)
 

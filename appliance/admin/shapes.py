@@ -14,7 +14,7 @@ from appliance.store.users import UserRow
 from appliance.store.workspaces import WorkspaceRow
 from appliance.times import from_ms, rfc3339, to_ms
 
-_FALLBACK: Mapping[wire.Role, wire.Role] = {"fast": "full", "local": "full"}
+FALLBACK: Mapping[wire.Role, wire.Role] = {"fast": "full", "local": "full"}
 """Source: routing.md, "fast falls back to full; local falls back to the local lane's full model"."""
 
 
@@ -65,17 +65,21 @@ def external_lane(row: ProviderRow) -> wire.Lane:
     return wire.Lane(name=row.name, local=False, ready=why is None, machines=0, model=row.full, why=why)
 
 
-def models(configured: Mapping[str, str], machines: Sequence[wire.Machine], default: str | None) -> wire.ModelList:
+def models(
+    configured: Mapping[str, str], machines: Sequence[wire.Machine], default: str | None, revision: int = 0
+) -> wire.ModelList:
     """What each role's model is, and whether a healthy machine has it. `default` stands in for a full model."""
     present = {canonical(model) for machine in machines if machine.healthy for model in machine.models}
     return wire.ModelList(
-        roles=tuple(_role(role, configured, present, default) for role in wire.ROLES), machines=tuple(machines)
+        roles=tuple(_role(role, configured, present, default) for role in wire.ROLES),
+        machines=tuple(machines),
+        revision=revision,
     )
 
 
 def _role(role: wire.Role, configured: Mapping[str, str], present: set[str], default: str | None) -> wire.RoleModel:
     own = configured.get(role)
-    follows = None if own else _FALLBACK.get(role)
+    follows = None if own else FALLBACK.get(role)
     effective = own or (None if role == "embedding" else configured.get("full") or default)
     return wire.RoleModel(
         role=role,

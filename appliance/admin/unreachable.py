@@ -9,6 +9,7 @@ import grp
 import os
 import pwd
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from appliance.admin import wire
@@ -18,35 +19,38 @@ FIRST_PERSON = 1000
 """User ids from here on are people's (login.defs(5), UID_MIN): nobody is added to the group that is one's own."""
 
 
-def unreachable(socket: Path, error: OSError) -> AdminError:
-    """What to say where connecting has failed so; `DaemonDown` where nobody answers."""
+UNITS = tuple(Path(place) / "synapse.service" for place in ("/etc/systemd/system", "/lib/systemd/system"))
+"""Where the daemon is installed as a service, one of these is there (docs/service.md)."""
+
+
+def unreachable(socket: Path, error: OSError, *, units: Iterable[Path] = UNITS) -> AdminError:
+    """What to say where connecting has failed so: `DaemonDown` where nobody answers, else `AccessDenied`."""
     if error.errno not in (errno.EACCES, errno.EPERM):
-        return wire.DaemonDown(
-            f"The daemon is not running (no answer on {socket}).", advice="Start it: ./scripts/up, or synapse serve."
-        )
+        how = "sudo systemctl start synapse" if any(map(os.path.exists, units)) else "./scripts/up, or synapse serve"
+        return wire.DaemonDown(f"The daemon is not running (no answer on {socket}).", advice=f"Start it: {how}.")
     closed = next((path for path in reversed(socket.parents) if not os.access(path, os.X_OK)), None)
     if closed is not None:
         return _refused(f"You may not enter {closed}, where the admin socket is", closed, stat.S_IXGRP)
     return _refused(f"You may not use the admin socket {socket}", socket, stat.S_IWGRP)
 
 
-def _refused(said: str, path: Path, right: int) -> AdminError:
+def _refused(said: str, path: Path, right: int) -> wire.AccessDenied:
     """`path` is what stands in the way, and `right` what its group must have there."""
     try:
         found = path.stat()
     except OSError:  # it is gone by now
-        return AdminError(f"{said}.", advice="Run this as the user that runs the daemon, or with sudo.")
+        return wire.AccessDenied(f"{said}.", advice="Run this as the user that runs the daemon, or with sudo.")
     owner, group = _user(found.st_uid), _group(found.st_gid)
     has_it = found.st_gid in (os.getegid(), *os.getgroups())
     if has_it or not (found.st_mode & right and _can_be_joined(found)):
         as_owner = f"as that user (sudo -u {owner}), or " if found.st_uid else ""
-        return AdminError(f"{said}: it is {owner}'s.", advice=f"Run this {as_owner}with sudo.")
+        return wire.AccessDenied(f"{said}: it is {owner}'s.", advice=f"Run this {as_owner}with sudo.")
     if _is_member(found.st_gid):
-        return AdminError(
+        return wire.AccessDenied(
             f"{said} yet: you are a member of the group {group}, but this login is older.", advice="Log in again."
         )
     join = f"sudo usermod -aG {group} {_user(os.geteuid())}, then log in again; or run this with sudo."
-    return AdminError(f"{said}: that takes membership of the group {group}.", advice=join)
+    return wire.AccessDenied(f"{said}: that takes membership of the group {group}.", advice=join)
 
 
 def _can_be_joined(found: os.stat_result) -> bool:

@@ -46,6 +46,12 @@ class DaemonDown(AdminError):
     code = "daemon_down"
 
 
+class AccessDenied(AdminError):
+    """This user may not use the socket; whether a daemon is there is not known."""
+
+    code = "access_denied"
+
+
 @dataclass(frozen=True, slots=True)
 class NewName:
     """A workspace or a user to be made."""
@@ -176,9 +182,14 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class NewModel:
-    """The model that a role is to have."""
+    """The model that a role is to have.
+
+    `seen`, here and below, is the `revision` that was looked at: where somebody has changed it since, nothing is
+    changed. None changes it whatever it is.
+    """
 
     name: str
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +206,11 @@ class RoleModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
+    """`revision` grows with every change of a role's model."""
+
     roles: tuple[RoleModel, ...]
     machines: tuple[Machine, ...]
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +312,8 @@ class ProofList:
 @dataclass(frozen=True, slots=True)
 class Shield:
     """The mode in force and the categories that it masks. `configured` is the settings file's mode, which holds
-    while `set` is false. `names` and `ignored` count the administrator's own."""
+    while `set` is false. `names` and `ignored` count the administrator's own. `revision` grows with every change of
+    the mode."""
 
     mode: ShieldMode
     set: bool
@@ -307,11 +322,13 @@ class Shield:
     country: str
     names: int
     ignored: int
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NewShieldMode:
     mode: ShieldMode
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 
 from appliance.admin.client import Client
-from appliance.admin.wire import DaemonDown
+from appliance.admin.wire import AccessDenied, DaemonDown
 from appliance.cluster.addresses import Inside, at_url
 from appliance.cluster.connections import open_session
 from appliance.cluster.machine import canonical, leaves_the_building
@@ -30,9 +30,7 @@ async def daemon(client: Client, file: FileFact, *, online: bool) -> tuple[Socke
     except DaemonDown as error:
         return SocketFacts(file, error.message), None
     except AdminError as error:
-        # Who may not connect is told so without a cause of HTTP's.
-        denied = isinstance(error.__cause__, aiohttp.ClientConnectorError)
-        return SocketFacts(file, error.message, denied), None
+        return SocketFacts(file, error.message, isinstance(error, AccessDenied)), None
     return SocketFacts(file), DaemonFacts(status, nodes, models, contexts, providers, checks)
 
 

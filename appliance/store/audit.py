@@ -44,13 +44,13 @@ def newest(conn: sqlite3.Connection, *, limit: int, before_n: int | None = None)
     return [_row(*row) for row in rows]
 
 
-def newest_of(conn: sqlite3.Connection, actions: str, subjects: Sequence[str]) -> AuditRow | None:
-    """The newest change whose action begins with `actions` and a dot, to one of these subjects."""
-    places = ", ".join("?" for _ in subjects)
+def newest_of(conn: sqlite3.Connection, actions: str, subjects: Sequence[str] | None) -> AuditRow | None:
+    """The newest change whose action is like `actions`, a pattern of GLOB, to one of these subjects; None is any."""
+    places = "" if subjects is None else f" AND subject IN ({', '.join('?' for _ in subjects)})"
     row = conn.execute(
         "SELECT n, at_ms, who, action, subject, before, after FROM audit"
-        f" WHERE action GLOB ? AND subject IN ({places}) ORDER BY n DESC LIMIT 1",
-        (f"{actions}.*", *subjects),
+        f" WHERE action GLOB ?{places} ORDER BY n DESC LIMIT 1",
+        (actions, *(subjects or ())),
     ).fetchone()
     return None if row is None else _row(*row)
 

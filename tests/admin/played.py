@@ -91,16 +91,19 @@ class PlayedMachines:
 
 @dataclass
 class PlayedShield:
-    """Finds the word "secret" and nothing else."""
+    """Finds the word "secret" and nothing else, once what it `waits` for has come."""
 
     mode: wire.ShieldMode = "standard"
     tested: list[str] = field(default_factory=list[str])
+    waits: asyncio.Event | None = None
 
     def describe(self, *, chosen: bool) -> wire.Shield:
         return wire.Shield(self.mode, chosen, "standard", ("EMAIL", "PHONE"), "FR", names=2, ignored=1)
 
     async def test(self, text: str) -> wire.ShieldAnswer:
         self.tested.append(text)
+        if self.waits is not None:
+            await self.waits.wait()
         start = text.find("secret")
         if start < 0:
             return wire.ShieldAnswer(self.mode, text, ())
@@ -143,6 +146,8 @@ class PlayedPuller:
     """Machine and model of every pull that began."""
     left: int = 0
     """Pulls that were broken off."""
+    over_the_end: Progress | Exception | None = None
+    """What a pull that is broken off does before it ends, if anything."""
     looked_at: list[str] = field(default_factory=list[str])
 
     def say(self, model: str, *told: Progress | Exception | None) -> None:
@@ -158,7 +163,11 @@ class PlayedPuller:
                 yield one
         except (asyncio.CancelledError, GeneratorExit):
             self.left += 1
-            raise
+            if isinstance(self.over_the_end, Exception):
+                raise self.over_the_end from None
+            if self.over_the_end is None:
+                raise
+            yield self.over_the_end
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
 import itertools
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import orjson
 import pytest
 
-from appliance.admin import changes, wire
+from appliance.admin import changes, seen, wire
 from appliance.admin.changes import Change
 from appliance.errors import AdminError
 from appliance.ids import Ids, digest
@@ -195,6 +196,19 @@ class TestModels:
         changes.set_model(conn, change, "full", wire.NewModel("a"))
         assert len(trail(conn)) == 1
 
+    def test_who_looked_before_somebody_elses_change_is_told_of_it(self, conn: sqlite3.Connection, change: Change):
+        both_saw = seen.revision(conn, changes.MODELS)
+        changes.set_model(conn, replace(change, who="rita"), "full", wire.NewModel("a", both_saw))
+        for role in ("full", "fast", "local"):  # the last two fall back to full
+            with pytest.raises(wire.Conflict, match=rf"rita has changed the model of {role} meanwhile \(model\.set"):
+                changes.set_model(conn, change, role, wire.NewModel("b", both_saw))
+        with pytest.raises(wire.Conflict):
+            changes.unset_model(conn, change, "full", both_saw)
+        changes.set_model(conn, change, "embedding", wire.NewModel("nomic", both_saw))
+        assert live_settings.local_models(conn) == {"full": "a", "embedding": "nomic"}
+        changes.set_model(conn, change, "full", wire.NewModel("b", seen.revision(conn, changes.MODELS)))
+        assert live_settings.local_models(conn)["full"] == "b"
+
     @pytest.mark.parametrize("name", ["", " a", "a\n", "x" * 257])
     def test_what_is_no_model(self, conn: sqlite3.Connection, change: Change, name: str):
         with pytest.raises(wire.InvalidInput, match="That is no model's name"):
@@ -210,11 +224,22 @@ class TestModels:
 class TestShieldMode:
     def test_it_is_kept_and_what_changes_is_recorded(self, conn: sqlite3.Connection, change: Change):
         assert live_settings.shield_mode(conn) is None
-        changes.set_shield_mode(conn, change, "standard", configured="standard")
+        changes.set_shield_mode(conn, change, wire.NewShieldMode("standard"), configured="standard")
         assert live_settings.shield_mode(conn) == "standard"
         assert audit.newest(conn, limit=9) == []
-        changes.set_shield_mode(conn, change, "off", configured="standard")
-        changes.set_shield_mode(conn, change, "off", configured="standard")
+        changes.set_shield_mode(conn, change, wire.NewShieldMode("off"), configured="standard")
+        changes.set_shield_mode(conn, change, wire.NewShieldMode("off"), configured="standard")
         assert live_settings.shield_mode(conn) == "off"
         (row,) = audit.newest(conn, limit=9)
         assert (row.action, row.subject, row.before, row.after) == ("shield.set", "mode", "standard", "off")
+
+    def test_who_looked_before_somebody_elses_change_is_told_of_it(self, conn: sqlite3.Connection, change: Change):
+        both_saw = seen.revision(conn, changes.SHIELD_MODE)
+        rita = replace(change, who="rita")
+        changes.set_shield_mode(conn, rita, wire.NewShieldMode("off", both_saw), configured="standard")
+        with pytest.raises(wire.Conflict, match=r"rita has changed the shield's mode meanwhile \(shield\.set"):
+            changes.set_shield_mode(conn, change, wire.NewShieldMode("medical", both_saw), configured="standard")
+        assert live_settings.shield_mode(conn) == "off"
+        now = seen.revision(conn, changes.SHIELD_MODE)
+        changes.set_shield_mode(conn, change, wire.NewShieldMode("medical", now), configured="standard")
+        assert live_settings.shield_mode(conn) == "medical"

@@ -71,6 +71,26 @@ async def test_the_second_of_two_who_edit_a_list_is_told(client: Client):
     assert (await client.clear_allow_list(seen=first.revision)).allow is None
 
 
+async def test_the_second_of_two_who_change_anything_else_is_told(client: Client):
+    models, shield, providers = await client.models(), await client.shield(), await client.providers()
+    new = NewProvider("rack", "openai-compatible", "https://rack.example.com/v1", "sk-1", seen=providers.revision)
+    assert (await client.set_model("full", "a", seen=models.revision)).revision > models.revision
+    assert (await client.set_shield_mode("medical", seen=shield.revision)).revision > shield.revision
+    await client.put_provider(new)
+    assert (await client.providers()).revision > providers.revision
+    for second in (
+        client.set_model("full", "b", seen=models.revision),
+        client.unset_model("full", seen=models.revision),
+        client.set_shield_mode("off", seen=shield.revision),
+        client.put_provider(new),
+        client.remove_provider("rack", seen=providers.revision),
+    ):
+        with pytest.raises(wire.Conflict, match="meanwhile"):
+            await second
+    assert (await client.models()).roles[0].configured == "a"
+    assert [one.name for one in (await client.providers()).providers] == ["rack"]
+
+
 class TestEvents:
     async def test_a_snapshot_and_then_what_changes(self, client: Client, listening: Daemon):
         async with contextlib.aclosing(client.events()) as events:
@@ -145,7 +165,13 @@ async def test_every_operation_on_providers_and_policy(client: Client, listening
         (lambda client: client.create_user("admin"), AdminError, 'There is a user "admin" already.'),
         (lambda client: client.set_model("a/b?c", "x"), wire.UnknownSubject, "The daemon has no /admin/v1/models/a/b"),
         (lambda client: client.set_model("big", "x"), wire.InvalidInput, 'There is no role "big".'),
-        (lambda client: client.proof("../keys"), wire.UnknownSubject, "The daemon has no /admin/v1/proofs/../keys"),
+        (lambda client: client.proof("../keys"), wire.UnknownSubject, 'There is no certificate "../keys".'),
+        (lambda client: client.proof(".."), wire.UnknownSubject, 'There is no certificate "..".'),
+        (lambda client: client.proof("a/b"), wire.UnknownSubject, 'There is no certificate "a/b".'),
+        (lambda client: client.proof("keys"), wire.UnknownSubject, 'There is no certificate "keys".'),
+        (lambda client: client.proof("prf_x?y"), wire.UnknownSubject, 'There is no certificate "prf_x?y".'),
+        (lambda client: client.proof("prf_" * 9_999), wire.UnknownSubject, f'There is no certificate "{"prf_" * 16}".'),
+        (lambda client: client.create_user("x" * 70_000), AdminError, "The body is larger than 65536 bytes."),
         (lambda client: client.proof("prf_é"), wire.UnknownSubject, 'There is no certificate "prf_é".'),
     ],
 )
@@ -156,6 +182,7 @@ async def test_a_refusal_is_raised_as_what_it_is(
         await ask(client)  # type: ignore[misc]  any operation
     assert type(caught.value) is kind
     assert caught.value.message.startswith(message)
+    assert caught.value.advice
 
 
 class TestNobodyThere:
@@ -169,7 +196,7 @@ class TestNobodyThere:
         error = await self.refused(tmp_path / "admin.sock")
         assert isinstance(error, wire.DaemonDown)
         assert error.message == f"The daemon is not running (no answer on {tmp_path / 'admin.sock'})."
-        assert error.advice == "Start it: ./scripts/up, or synapse serve."
+        assert error.advice.startswith("Start it: ")
 
     async def test_a_socket_that_a_dead_daemon_left(self, tmp_path: Path):
         with socket.socket(socket.AF_UNIX) as dead:
@@ -210,6 +237,16 @@ class TestStrangeAnswers:
                     await client.status()
         assert caught.value.message.startswith(message)
         assert caught.value.advice
+
+    @pytest.mark.parametrize(
+        ("status", "advice"), [(413, "Shorten"), (431, "Shorten"), (500, "Look in its log."), (502, "Look in its log.")]
+    )
+    async def test_a_status_alone_has_a_next_step(self, tmp_path: Path, status: int, advice: str):
+        async with self.answering(tmp_path / "admin.sock", b"HTTP/1.1 %d X\r\n\r\n" % status) as path:
+            with pytest.raises(AdminError) as caught:
+                async with Client(path, timeout=5) as client:
+                    await client.status()
+        assert caught.value.advice.startswith(advice)
 
     async def test_a_daemon_that_hangs(self, tmp_path: Path):
         with socket.socket(socket.AF_UNIX) as silent:

@@ -9,8 +9,8 @@ import pytest
 
 from appliance.admin import provider_changes as changes
 from appliance.admin.changes import Change
-from appliance.admin.policy_wire import NewProvider, Provider, PutProvider
-from appliance.admin.wire import InvalidInput, UnknownSubject
+from appliance.admin.policy_wire import NewProvider, OldProvider, Provider, PutProvider
+from appliance.admin.wire import Conflict, InvalidInput, UnknownSubject
 from appliance.errors import AdminError
 from appliance.ids import Ids
 from appliance.store import allow_lists, audit, live_settings, providers, workspaces
@@ -166,7 +166,7 @@ class TestPut:
     def test_no_key_is_in_the_database_whatever_happened_to_it(self, conn: sqlite3.Connection, change: Change):
         changes.put_provider(conn, change, SEALER, NEW)
         changes.put_provider(conn, change, SEALER, NewProvider("openai", "openai", key=OTHER))
-        changes.remove_provider(conn, change, "openai")
+        changes.remove_provider(conn, change, OldProvider("openai"))
         dump = "\n".join(conn.iterdump()).lower()
         for secret in (KEY, OTHER):
             assert secret.lower() not in dump
@@ -176,7 +176,7 @@ class TestPut:
 class TestRemove:
     def test_it_is_gone_and_recorded(self, conn: sqlite3.Connection, change: Change):
         changes.put_provider(conn, change, SEALER, NEW)
-        gone = changes.remove_provider(conn, change, "openai")
+        gone = changes.remove_provider(conn, change, OldProvider("openai"))
         assert (gone.provider, gone.active, gone.listed, gone.refused) == (MADE, False, (), ())
         assert providers.list_all(conn) == []
         row = trail(conn)[-1]
@@ -196,7 +196,7 @@ class TestRemove:
             allow_lists.put(conn, row.n, listed)
         live_settings.put(conn, live_settings.ACTIVE_PROVIDER, "openai")
         before = allow_lists.all_lists(conn)
-        gone = changes.remove_provider(conn, change, "openai")
+        gone = changes.remove_provider(conn, change, OldProvider("openai"))
         assert (gone.active, gone.listed, gone.refused) == (True, ("a", "b", "c", "d"), ("a", "d"))
         assert allow_lists.all_lists(conn) == before
         assert live_settings.get(conn, live_settings.ACTIVE_PROVIDER) == "openai"
@@ -205,5 +205,29 @@ class TestRemove:
     def test_no_such_provider(self, conn: sqlite3.Connection, change: Change, name: str, advice: str):
         changes.put_provider(conn, change, SEALER, NEW)
         with pytest.raises(UnknownSubject, match=f'There is no provider "{name}"') as caught:
-            changes.remove_provider(conn, change, name)
+            changes.remove_provider(conn, change, OldProvider(name))
         assert caught.value.advice.startswith(advice)
+
+
+class TestSeen:
+    def test_who_looked_before_somebody_elses_change_is_told_of_it(self, conn: sqlite3.Connection, change: Change):
+        rita, both_saw = replace(change, who="rita"), changes.revision(conn)
+        changes.put_provider(conn, rita, SEALER, replace(NEW, seen=both_saw))
+        with pytest.raises(Conflict, match=r"rita has changed the provider openai meanwhile \(provider\.put"):
+            changes.put_provider(conn, change, SEALER, replace(NEW, key=OTHER, seen=both_saw))
+        with pytest.raises(Conflict):
+            changes.remove_provider(conn, change, OldProvider("openai", both_saw))
+        assert key(conn) == KEY
+        changes.remove_provider(conn, change, OldProvider("openai", changes.revision(conn)))
+
+    def test_one_that_is_gone_meanwhile_is_not_made_again(self, conn: sqlite3.Connection, change: Change):
+        changes.put_provider(conn, change, SEALER, NEW)
+        both_saw = changes.revision(conn)
+        changes.remove_provider(conn, change, OldProvider("openai", both_saw))
+        with pytest.raises(Conflict, match=r"provider\.remove"):
+            changes.put_provider(conn, change, SEALER, replace(NEW, seen=both_saw))
+
+    def test_another_provider_is_no_conflict(self, conn: sqlite3.Connection, change: Change):
+        both_saw = changes.revision(conn)
+        changes.put_provider(conn, change, SEALER, NEW)
+        changes.put_provider(conn, change, SEALER, replace(NEW, name="eu", seen=both_saw))

@@ -205,6 +205,30 @@ class TestCancel:
         go.set()
         assert (last.state, await cancelling, await busy) == ("done", last, True)
 
+    @pytest.mark.parametrize("fault", [PullFailed("The connection broke."), ZeroDivisionError()])
+    async def test_one_that_fails_over_being_broken_off_stays_cancelled(
+        self, daemon: Daemon, pulls: Pulls, caplog: pytest.LogCaptureFixture, fault: Exception
+    ):
+        # As where its connection breaks, or a timeout runs out, in the moment in which it is closed.
+        daemon.puller.over_the_end = fault
+        made = await pulls.start("zoe", QWEN)
+        await until(lambda: len(daemon.puller.asked) == 1)
+        gone = await pulls.cancel("amy", made.id)
+        assert one(pulls, made.id) == gone
+        assert (gone.state, gone.problem) == ("cancelled", "")
+        assert "KeyError" not in caplog.text
+        assert [pull.id for pull in pulls.list_all().pulls] == [made.id]
+        assert (await pulls.start("zoe", NewPull("llama3.2"))).state == "running"
+
+    async def test_what_a_machine_still_says_changes_nothing(self, daemon: Daemon, pulls: Pulls):
+        daemon.puller.over_the_end = Progress("pulling 2bada8a74506", 1, 2)
+        made = await pulls.start("zoe", QWEN)
+        await until(lambda: len(daemon.puller.asked) == 1)
+        gone = await pulls.cancel("amy", made.id)
+        assert daemon.puller.left == 1
+        assert one(pulls, made.id) == gone
+        assert (gone.state, gone.completed) == ("cancelled", 0)
+
     async def test_twice_or_what_is_none(self, daemon: Daemon, pulls: Pulls):
         made = await pulls.start("zoe", QWEN)
         await pulls.cancel("amy", made.id)

@@ -6,7 +6,15 @@ from datetime import timedelta
 import pytest
 
 from appliance.admin import wire
-from appliance.admin.policy_wire import NewActive, NewAllowList, NewChoice, NewProvider, Price, ProviderCheck
+from appliance.admin.policy_wire import (
+    NewActive,
+    NewAllowList,
+    NewChoice,
+    NewProvider,
+    OldProvider,
+    Price,
+    ProviderCheck,
+)
 from appliance.errors import StateError, StorageUnavailable
 from appliance.store import audit
 from appliance.store.sealing import Sealer
@@ -67,7 +75,8 @@ async def test_every_change_names_who_asked_and_tells_the_daemon(daemon: Daemon)
     await service.set_model("ann", "fast", wire.NewModel("qwen3:4b"))
     await service.unset_model("ann", "fast")
     await service.set_shield_mode("zoe", wire.NewShieldMode("medical"))
-    assert daemon.changes == 7
+    assert daemon.told == 7
+    assert daemon.changes > daemon.told  # how the shield is now is read anew too
     rows = await daemon.parts.database.read(lambda conn: audit.newest(conn, limit=7))
     assert [(row.who, row.action, row.subject) for row in reversed(rows)] == [
         ("zoe", "key.create", key.id),
@@ -83,6 +92,21 @@ async def test_every_change_names_who_asked_and_tells_the_daemon(daemon: Daemon)
 async def test_the_shield_is_described_and_whether_its_mode_was_set(daemon: Daemon):
     assert (await daemon.service.shield()).set is False
     assert (await daemon.service.set_shield_mode("zoe", wire.NewShieldMode("standard"))).set is True
+
+
+async def test_a_revision_is_never_newer_than_what_is_shown(daemon: Daemon):
+    async def between() -> None:
+        """As far as the daemon is concerned, this is where somebody else's change is taken up."""
+        if not moved:
+            moved.append(1)
+            await daemon.service.set_shield_mode("rita", wire.NewShieldMode("medical"))
+
+    before, moved = await daemon.service.shield(), list[int]()
+    daemon.parts = replace(daemon.parts, changed=between)
+    seen = (await daemon.service.shield()).revision
+    assert (moved, seen) == ([1], before.revision)
+    with pytest.raises(wire.Conflict):
+        await daemon.service.set_shield_mode("zoe", wire.NewShieldMode("off", seen))
 
 
 async def test_a_text_that_is_tried_leaves_no_trace(daemon: Daemon):
@@ -171,7 +195,7 @@ async def test_a_change_of_policy_is_in_what_is_answered(daemon: Daemon):
     assert (await daemon.service.set_unscannable("zoe", NewChoice("allow"))).unscannable == "allow"
     assert (await daemon.service.set_sensitive_on_open("zoe", NewChoice("allow"))).sensitive_on_open == "allow"
     assert (await daemon.service.clear_allow_list("zoe", "legal")).full == ("rack/qwen3",)
-    await daemon.service.remove_provider("zoe", "rack")
+    await daemon.service.remove_provider("zoe", OldProvider("rack"))
     assert (await daemon.service.policy(None)).full == ()
     assert daemon.told == 8
     assert daemon.changes > daemon.told  # what is answered is read anew too

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from appliance.admin import wire
-from appliance.admin.unreachable import FIRST_PERSON, unreachable
-from appliance.errors import AdminError
+from appliance.admin.unreachable import FIRST_PERSON, UNITS, unreachable
 
 PROGRAM = """
 import asyncio, os, sys
@@ -76,7 +75,7 @@ def given(path: Path, user: str | int, group: str) -> str:
 def test_a_stranger_is_told_the_group_of_the_socket(place: Path):
     group = given(place / "admin.sock", SERVICE, SERVICE)
     assert told(place, NOBODY) == [
-        "AdminError",
+        "AccessDenied",
         f"You may not use the admin socket {place / 'admin.sock'}: that takes membership of the group {group}.",
         f"sudo usermod -aG {group} nobody, then log in again; or run this with sudo.",
     ]
@@ -85,7 +84,7 @@ def test_a_stranger_is_told_the_group_of_the_socket(place: Path):
 def test_a_member_whose_login_is_older_is_told_to_log_in_again(place: Path):
     group = given(place / "admin.sock", "root", SERVICE)
     assert told(place, SERVICE) == [
-        "AdminError",
+        "AccessDenied",
         f"You may not use the admin socket {place / 'admin.sock'} yet: you are a member of the group {group}, but this"
         " login is older.",
         "Log in again.",
@@ -94,7 +93,7 @@ def test_a_member_whose_login_is_older_is_told_to_log_in_again(place: Path):
 
 def test_nobody_is_sent_into_the_group_of_root(place: Path):
     assert told(place, NOBODY) == [
-        "AdminError",
+        "AccessDenied",
         f"You may not use the admin socket {place / 'admin.sock'}: it is root's.",
         "Run this with sudo.",
     ]
@@ -104,7 +103,7 @@ def test_nobody_is_sent_into_the_group_of_one_person(place: Path):
     person = next(one for one in pwd.getpwall() if one.pw_uid >= FIRST_PERSON)
     given(place / "admin.sock", person.pw_uid, person.pw_name)
     assert told(place, SERVICE, SERVICE) == [
-        "AdminError",
+        "AccessDenied",
         f"You may not use the admin socket {place / 'admin.sock'}: it is {person.pw_name}'s.",
         f"Run this as that user (sudo -u {person.pw_name}), or with sudo.",
     ]
@@ -126,7 +125,7 @@ def test_a_directory_that_may_not_be_entered_is_named(place: Path):
     given(place, SERVICE, SERVICE)
     place.chmod(0o700)
     assert told(place, NOBODY) == [
-        "AdminError",
+        "AccessDenied",
         f"You may not enter {place}, where the admin socket is: it is {SERVICE}'s.",
         f"Run this as that user (sudo -u {SERVICE}), or with sudo.",
     ]
@@ -163,12 +162,21 @@ def _is_known(number: int) -> bool:
 
 def test_a_socket_that_is_gone_by_now(tmp_path: Path):
     error = unreachable(tmp_path / "admin.sock", PermissionError(errno.EACCES, "Permission denied"))
-    assert type(error) is AdminError
+    assert type(error) is wire.AccessDenied
     assert error.message == f"You may not use the admin socket {tmp_path / 'admin.sock'}."
 
 
 @pytest.mark.parametrize("number", [errno.ENOENT, errno.ECONNREFUSED])
 def test_where_nobody_answers_the_daemon_is_down(tmp_path: Path, number: int):
-    error = unreachable(tmp_path / "admin.sock", OSError(number, "x"))
+    error = unreachable(tmp_path / "admin.sock", OSError(number, "x"), units=(tmp_path / "synapse.service",))
     assert isinstance(error, wire.DaemonDown)
     assert error.advice == "Start it: ./scripts/up, or synapse serve."
+
+
+def test_a_daemon_that_is_installed_as_a_service_is_started_as_one(tmp_path: Path):
+    here, there = tmp_path / "synapse.service", tmp_path / "lib" / "synapse.service"
+    here.touch()
+    error = unreachable(tmp_path / "admin.sock", OSError(errno.ENOENT, "x"), units=(there, here))
+    assert error.advice == "Start it: sudo systemctl start synapse."
+    installed = Path(__file__).parents[2] / "systemd" / UNITS[0].name
+    assert installed.is_file()

@@ -100,7 +100,7 @@ class TestList:
     async def test_an_empty_one_says_so(self, client: Client):
         outcome = await providers.show_all(client)
         assert outcome.lines == ("There is no external provider: every call stays on your own machines.",)
-        assert outcome.document == {"providers": ()}
+        assert outcome.document == {"providers": (), "revision": 0}
 
     async def test_names_kinds_urls_models_and_prices(self, client: Client):
         for new in (OPENAI, RACK, NewProvider("half", "mistral", key=KEY)):

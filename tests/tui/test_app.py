@@ -76,7 +76,10 @@ async def test_a_console_that_finds_no_daemon_says_what_to_do(daemon: Daemon):
         console = Console(nobody, TOOLS)
         async with console.run_test(size=(80, 24)) as pilot:
             seat = Seat(console, pilot)
-            await seat.sees("✗ no daemon", "The daemon is not running", "Start it")
+            await seat.sees("✗ no daemon", "The daemon is not running", "Start it", "Nothing is known yet.")
+            for page in ("5", "7", "8", "9"):
+                await seat.press(page)
+                await seat.sees("✗ The daemon is not running", "Nothing is known yet.")
 
 
 async def test_a_larger_window_has_the_whole_titles(client: Client):

@@ -85,19 +85,39 @@ async def test_a_daemon_that_goes_leaves_what_was_known_stale_and_says_why(
     feed: Feed, script: Script, watcher: Watcher
 ):
     script.queue.put_nowait(event_wire.Event(status=STATUS))
-    script.queue.put_nowait(AdminError("The daemon is not running.", advice="Start it."))
+    script.queue.put_nowait(wire.DaemonDown("The daemon is not running.", advice="Start it."))
     await until(lambda: feed.picture.stale is not None)
-    assert feed.picture == Picture(status=STATUS, stale=NOW, why="The daemon is not running. Start it.")
+    assert feed.picture == Picture(
+        status=STATUS, stale=NOW, why="The daemon is not running. Start it.", missing="daemon"
+    )
     assert not feed.picture.fresh
 
     watcher.now = NOW + timedelta(minutes=5)
-    script.queue.put_nowait(AdminError("The daemon is not running.", advice="Start it."))
+    script.queue.put_nowait(wire.DaemonDown("The daemon is not running.", advice="Start it."))
     await until(lambda: script.opened >= 3)
     assert feed.picture.stale == NOW  # since when it is stale, not when it was tried last
 
     script.queue.put_nowait(event_wire.Event(status=STATUS, last_change=9))
     await until(lambda: feed.picture.fresh)
     assert feed.picture == Picture(status=STATUS, last_change=9)
+
+
+@pytest.mark.parametrize(
+    ("error", "missing"),
+    [
+        (wire.DaemonDown("x"), "daemon"),
+        (wire.AccessDenied("x"), "access"),
+        (AdminError("x"), "answer"),
+        (None, "daemon"),
+    ],
+)
+async def test_what_is_missing_is_told_apart(feed: Feed, script: Script, error: AdminError | None, missing: str):
+    script.queue.put_nowait(error)
+    await until(lambda: feed.picture.stale is not None)
+    assert feed.picture.missing == missing
+    script.queue.put_nowait(event_wire.Event(status=STATUS))
+    await until(lambda: feed.picture.fresh)
+    assert feed.picture.missing is None
 
 
 async def test_a_stream_that_ends_is_a_daemon_that_stopped(feed: Feed, script: Script):

@@ -54,7 +54,7 @@ _WIDE = (
     Column("ID", 30),
 )
 
-_FILE_NAME = re.compile(r"prf_[0-9a-z]{1,64}")
+_ID = re.compile(r"prf_[0-9a-z]{1,64}")
 
 _VERIFY = Action("verify", "v", "verify", "Check it before your eyes, step by step.")
 _EXPORT = Action("export", "e", "export", "Write it, and the public keys, to files.")
@@ -94,18 +94,19 @@ class CertificatesPage(Page):
 
     def filter_changed(self) -> None:
         wide = self.size.width >= WIDE
-        rows = self.filtered(_row(proof) for proof in self._proofs)
-        self.query_one(Table).show(rows, columns=_WIDE if wide else _NARROW)
+        rows = map(_row, self._proofs)
+        self.show_filtered(rows, columns=_WIDE if wide else _NARROW, more=self._next is not None)
 
     def on_resize(self) -> None:
-        self.filter_changed()
+        if self.query_one(Table).known:
+            self.filter_changed()
 
     def on_table_near_end(self) -> None:
         if self._next is None:
             return
         if len(self._proofs) >= MOST:
             self.say(f"{MOST} certificates are loaded. f finds an older one by its id.", "plain")
-        elif not any(one.node is self and one.group == "more" and one.is_running for one in self.workers):
+        elif not self.works("more"):
             self.run_worker(self._more, group="more")
 
     # What is done with the keys
@@ -127,10 +128,13 @@ class CertificatesPage(Page):
     @work
     async def action_find(self) -> None:
         form = Form(
-            "Find a certificate", (Field("id", "Id", "prf_…, the x-pulse-proof of the answer"),), done="open it"
+            "Find a certificate",
+            (Field("id", "Id", "prf_…, the x-pulse-proof of the answer"),),
+            done="open it",
+            check=lambda given: "" if _ID.fullmatch(given["id"]) else "That is no id: prf_ and 26 letters and digits.",
         )
         given = await self.ask(form)
-        if given and given["id"]:
+        if given:
             self._open(given["id"])
 
     @work
@@ -153,7 +157,7 @@ class CertificatesPage(Page):
             await self._export(proof_id)
 
     async def _export(self, proof_id: str) -> None:
-        if not _FILE_NAME.fullmatch(proof_id):
+        if not _ID.fullmatch(proof_id):
             self.say(f"{proof_id} is no name for a file. synapse proof show writes it.", "bad")
             return
         form = Form(

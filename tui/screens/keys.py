@@ -42,7 +42,7 @@ class KeysPage(Page):
 
     def filter_changed(self) -> None:
         newest_first = sorted(self._keys, key=lambda key: (key.state != "active", key.name, key.created))
-        self.query_one(Table).show(self.filtered(_row(key) for key in newest_first))
+        self.show_filtered(_row(key) for key in newest_first)
 
     @property
     def _chosen(self) -> wire.Key | None:

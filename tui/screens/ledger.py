@@ -83,11 +83,11 @@ class LedgerPage(Page):
             self._show_head()
 
     def on_table_near_end(self) -> None:
-        if self._shown != self._asked or self._next is None or self._works("load"):
+        if self._shown != self._asked or self._next is None or self.works("load"):
             return
         if len(self._calls) >= MOST:
             self.say(f"{MOST} calls are loaded. / says which to show, e exports all of them.", "plain")
-        elif not self._works("more"):
+        elif not self.works("more"):
             self.run_worker(self._more, group="more")
 
     def on_table_moved(self) -> None:
@@ -245,9 +245,6 @@ class LedgerPage(Page):
         elif shown.may_grow(self.desk.tools.now()) and all(call.proof_id != newest for call in self._calls):
             self._newer = True
             self._show_head()
-
-    def _works(self, group: str) -> bool:
-        return any(worker.node is self and worker.group == group and worker.is_running for worker in self.workers)
 
     @property
     def _live(self) -> bool:

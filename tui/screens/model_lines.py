@@ -1,6 +1,7 @@
 """How models look: the roles, what each machine has, and what is on its way. Pure."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich.text import Text
 
@@ -12,6 +13,11 @@ COLUMNS = (Column("MODEL", 22), Column("MACHINE", 16), Column("STATE", 11), Colu
 
 _ROLE, _MODEL = 9, 30
 """Columns of the terminal, so that the reason fits beside them in one of 80."""
+
+
+_BROKEN_OFF = "It broke off when the daemon ended."
+
+_AGAIN = "Press p again: what has come is not fetched twice."
 
 
 def roles(found: wire.ModelList) -> Text:
@@ -69,6 +75,11 @@ def rows(found: wire.ModelList, pulls: Iterable[pull_wire.Pull]) -> list[Row]:
 
 def pull_row(pull: pull_wire.Pull) -> Row:
     return _row(pull.id, (pull.name, pull.node, state(pull.state), _how(pull)), tone(pull.state))
+
+
+def broken_off(pull: pull_wire.Pull) -> pull_wire.Pull:
+    """How it stands after its daemon has ended."""
+    return replace(pull, state="failed", problem=_BROKEN_OFF, advice=_AGAIN)
 
 
 def far(pull: pull_wire.Pull) -> str:

@@ -28,6 +28,7 @@ class ModelsPage(Page):
     def body(self) -> Iterable[Widget]:
         self._found = wire.ModelList((), ())
         self._pulls: tuple[pull_wire.Pull, ...] = ()
+        self._broken_off: tuple[pull_wire.Pull, ...] = ()
         yield Block()
         yield Table(model_lines.COLUMNS, empty="No machine is in use yet: press 2, then n, and take one in.")
 
@@ -36,7 +37,7 @@ class ModelsPage(Page):
         self._take((await self.desk.client.pulls()).pulls)
 
     def picture_changed(self, before: Picture, now: Picture) -> None:
-        if now.pulls is not None and now.pulls != before.pulls:
+        if now.pulls is not None and (now.pulls, now.broken_off) != (before.pulls, before.broken_off):
             self._take(now.pulls.pulls)
         machines = before.status.machines if before.status else None
         if now.fresh and now.status and now.status.machines != machines:
@@ -51,18 +52,34 @@ class ModelsPage(Page):
             if pull.id in ran and pull.state == "done":
                 self.say(f"{pull.node} has {pull.name} now.")
             elif pull.id in ran and pull.state == "failed":
-                self.say(f"{pull.node} could not get {pull.name}. {pull.problem} {pull.advice}", "bad")
+                self._say_failed(pull)
         self._pulls = pulls
+        self._take_broken_off()
         self.filter_changed()
+
+    def _take_broken_off(self) -> None:
+        told = {pull.id for pull in self._broken_off}
+        self._broken_off = tuple(model_lines.broken_off(pull) for pull in self.desk.picture.broken_off)
+        for pull in self._broken_off:
+            if pull.id not in told:
+                self._say_failed(pull)
+
+    def _say_failed(self, pull: pull_wire.Pull) -> None:
+        self.say(f"{pull.node} could not get {pull.name}. {pull.problem} {pull.advice}", "bad")
 
     def filter_changed(self) -> None:
         self.query_one(Block).show(model_lines.roles(self._found))
-        self.query_one(Table).show(self.filtered(model_lines.rows(self._found, self._pulls)))
+        self.show_filtered(model_lines.rows(self._found, self._told))
+
+    @property
+    def _told(self) -> tuple[pull_wire.Pull, ...]:
+        """Every pull there is something to say of."""
+        return (*self._pulls, *self._broken_off)
 
     @property
     def _chosen_pull(self) -> pull_wire.Pull | None:
         row = self.query_one(Table).chosen
-        return next((pull for pull in self._pulls if row is not None and pull.id == row.id), None)
+        return next((pull for pull in self._told if row is not None and pull.id == row.id), None)
 
     @property
     def _chosen_model(self) -> tuple[wire.Machine, str] | None:
@@ -90,28 +107,34 @@ class ModelsPage(Page):
 
     @work
     async def action_choose(self) -> None:
-        having = model_lines.names(self._found)
+        found = self._found
+        having = model_lines.names(found)
         if not having:
             self.say("No machine has a model yet: p gets one.", "plain")
             return
-        named = await self.ask(Pick("Which role?", [_option(one) for one in self._found.roles]))
-        role = next((one for one in self._found.roles if one.role == named), None)
+        named = await self.ask(Pick("Which role?", [_option(one) for one in found.roles]))
+        role = next((one for one in found.roles if one.role == named), None)
         if role is None:
             return
         options = [(model, looks.printable(model), _where(machines)) for model, machines in having.items()]
         chosen = model_lines.plain(role.effective or "")
         model = await self.ask(Pick(f"Which model for {role.role}?", options, chosen=chosen))
-        if model is not None and await self._changed(self.desk.client.set_model(role.role, model)):
+        if model is None:
+            return
+        if await self._changed(self.desk.client.set_model(role.role, model, seen=found.revision)):
             self.say(f"{role.role.capitalize()} is {model} from the next call on.")
 
     @work
     async def action_unset(self) -> None:
-        were = [one for one in self._found.roles if one.configured]
+        found = self._found
+        were = [one for one in found.roles if one.configured]
         if not were:
             self.say("No role was set: nothing is to be unset.", "plain")
             return
         role = await self.ask(Pick("Which role shall fall back?", [_option(one) for one in were]))
-        if role is not None and await self._changed(self.desk.client.unset_model(role)):
+        if role is None:
+            return
+        if await self._changed(self.desk.client.unset_model(role, seen=found.revision)):
             now = next(one for one in self._found.roles if one.role == role)
             said = f"as {now.follows}: {now.effective}" if now.follows else now.effective or "none"
             self.say(f"{role.capitalize()} is unset; its model is now {said}.")
@@ -167,6 +190,7 @@ class ModelsPage(Page):
         """Whether the daemon did it; what it answers is shown."""
         found = await self.tried(asked)
         if found is None:
+            self.reload()  # somebody was faster, and that is what is to be looked at
             return False
         self._found = found
         self.filter_changed()

@@ -64,7 +64,7 @@ class NodesPage(Page):
         self._found = found
         shown = [node for node in node_lines.in_order(found.nodes) if self._all or node.state not in HIDDEN]
         self.query_one(Block).show(node_lines.above(found, hidden=len(found.nodes) - len(shown)))
-        self.query_one(Table).show(self.filtered(node_lines.row(node) for node in shown))
+        self.show_filtered(node_lines.row(node) for node in shown)
 
     @property
     def _chosen(self) -> node_wire.Node | None:

@@ -1,6 +1,6 @@
 """What all pages are: the lines around, loading beside the loop, errors in one place. Knows no page."""
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import ClassVar, TypeVar, cast
 
 from textual import getters
@@ -11,16 +11,20 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from appliance.admin.client import AdminError
+from appliance.admin.client import AdminError, looks
 from tui.desk import Desk
 from tui.feed import Picture
 from tui.look import Tone
 from tui.widgets.dialogs import Copy, Show
 from tui.widgets.lines import KeyLine, Notice, PageLine, TopLine
-from tui.widgets.table import Row, Table
+from tui.widgets.table import Column, Row, Table, fitted
 
 T = TypeVar("T")
 A = TypeVar("A")
+
+
+SHOWN_OF_FILTER = 20
+"""Columns, so that what to do fits beside it."""
 
 
 class Page(Screen[None]):
@@ -69,6 +73,9 @@ class Page(Screen[None]):
         """This page is on the screen again, after another one or a dialog."""
         self.reload()
 
+    def left(self) -> None:
+        """Another page is shown now."""
+
     def show_top(self) -> None:
         self.query_one(TopLine).show(self.desk.picture)
 
@@ -82,6 +89,10 @@ class Page(Screen[None]):
     def reload(self) -> None:
         """Load again; one that is under way is given up."""
         self.run_worker(self._loaded, group="load", exclusive=True)
+
+    def works(self, group: str) -> bool:
+        """Whether a worker of this group is under way."""
+        return any(worker.node is self and worker.group == group and worker.is_running for worker in self.workers)
 
     def say(self, sentence: str, tone: Tone = "good") -> None:
         self.query_one(Notice).say(sentence, tone)
@@ -128,10 +139,16 @@ class Page(Screen[None]):
         field.display = True
         field.focus()
 
-    def filtered(self, rows: Iterable[Row]) -> list[Row]:
-        """The rows that the filter lets through."""
-        wanted = self.query_one("#filter", Input).value.casefold()
-        return [row for row in rows if wanted in " ".join((row.id, *row.cells)).casefold()]
+    def show_filtered(
+        self, rows: Iterable[Row], *, columns: Sequence[Column] | None = None, more: bool = False
+    ) -> None:
+        """Show the rows that the filter lets through. `more`: there are others, which are not loaded."""
+        every, typed = list(rows), self.query_one("#filter", Input).value
+        wanted = typed.casefold()
+        shown = [row for row in every if wanted in " ".join((row.id, *row.cells)).casefold()]
+        none = f"None of the newest {len(every)} lines" if more else "No line"
+        said = f"{none} contains “{_short(typed)}”. esc shows all." if every and not shown else ""
+        self.query(Table).first().show(shown, columns=columns, instead=said)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "filter":
@@ -152,3 +169,7 @@ class Page(Screen[None]):
         tables = self.query(Table)
         if tables:
             tables.first().focus()
+
+
+def _short(typed: str) -> str:
+    return fitted(looks.printable(typed), SHOWN_OF_FILTER).rstrip()

@@ -1,6 +1,7 @@
 """Providers: who outside may answer, in which order, and what that means for what leaves."""
 
 from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
 from typing import ClassVar, cast
 
 from rich.text import Text
@@ -30,6 +31,8 @@ class ProvidersPage(Page):
     BINDINGS: ClassVar = actions.bindings("providers")
 
     _providers: tuple[policy_wire.Provider, ...] = ()
+    _revision = 0
+    """Of the providers that are shown."""
     _policy: policy_wire.Policy | None = None
     _workspace: str | None = None
 
@@ -38,7 +41,8 @@ class ProvidersPage(Page):
         yield Static("", id="policy", markup=False)
 
     async def load(self) -> None:
-        self._providers = (await self.desk.client.providers()).providers
+        found = await self.desk.client.providers()
+        self._providers, self._revision = found.providers, found.revision
         self._policy = await self.desk.client.policy(self._workspace)
         self.query_one(Table).show([_row(one) for one in self._providers])
         self.query_one("#policy", Static).update(_policy(self._policy))
@@ -58,6 +62,7 @@ class ProvidersPage(Page):
 
     @work
     async def action_add(self) -> None:
+        seen = self._revision
         lines = (
             "A name that is there changes that provider. What stays empty is kept,",
             "unless its kind or its URL changes.",
@@ -73,10 +78,10 @@ class ProvidersPage(Page):
         given = await self.ask(Form("Add or change a provider", fields, done="save", lines=lines, check=_wrong))
         if given is None:
             return
-        put = await self.tried(self.desk.client.put_provider(_new(given)))
+        put = await self.tried(self.desk.client.put_provider(replace(_new(given), seen=seen)))
         if put is not None:
             self.say(f"Provider {put.provider.name} is {'changed' if put.before else 'added'}. Press t to test it.")
-            self.reload()
+        self.reload()
 
     @work
     async def action_test(self) -> None:
@@ -171,16 +176,17 @@ class ProvidersPage(Page):
     async def action_remove(self) -> None:
         if (one := self._chosen) is None:
             return
+        seen = self._revision
         lines = (
             f"{one.name} ({one.base_url}) and its key are forgotten, from the next call on.",
             "Lists that name it go on with the others; one that names nobody else refuses its calls.",
         )
         if await self.ask(TypeToConfirm(f"Remove the provider {one.name}?", lines, one.name)):
-            gone = await self.tried(self.desk.client.remove_provider(one.name))
+            gone = await self.tried(self.desk.client.remove_provider(one.name, seen=seen))
             if gone is not None:
                 refused = f" Calls are refused now in: {', '.join(gone.refused)}." if gone.refused else ""
                 self.say(f"Provider {one.name} is removed.{refused}", "warn" if gone.refused else "good")
-                self.reload()
+            self.reload()
 
     async def _change(self, changed: Awaitable[policy_wire.Policy], done: str) -> None:
         """Shown as it is now in either case: where somebody was faster, that is what is to be looked at."""

@@ -1,5 +1,8 @@
-"""Shield: what is masked before anything leaves, and a box in which to see it. What is typed there is kept nowhere."""
+"""Shield: what is masked before anything leaves, and a box in which to see it. What is typed there is kept nowhere: it
+is gone with its history once the box is empty, or another page is shown.
+"""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
@@ -22,6 +25,12 @@ _MEANING: dict[wire.ShieldMode, str] = {
     "medical": "those, names, dates, ages, ZIPs, patient numbers",
     "off": "nothing is masked: text leaves as it is",
 }
+
+REST_SECONDS = 0.3
+"""A text is looked at once nothing was typed for so long, not letter by letter."""
+
+MOST_CHARACTERS = 20_000
+"""Some seven pages, which are found and marked at once. Above it a terminal is no place to read them."""
 
 _FOUND = Style(bold=True, underline=True)
 
@@ -49,14 +58,22 @@ class ShieldPage(Page):
         self.query_one("#mode", Static).update(_mode(self._shield))
         await self._try()
 
-    def on_text_area_changed(self) -> None:
-        self.run_worker(self._tried_out, group="try", exclusive=True)
+    def left(self) -> None:
+        self.action_clear()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        if event.text_area.text:
+            self.run_worker(self._rested, group="try", exclusive=True)
+        else:
+            event.text_area.history.clear()  # or ctrl+z would bring it back
+            self._show_nothing()
 
     def action_try_text(self) -> None:
         self.query_one(TextArea).focus()
 
     def action_clear(self) -> None:
-        self.query_one(TextArea).clear()
+        self.query_one(TextArea).load_text("")
+        self._show_nothing()
 
     @work
     async def action_mode(self) -> None:
@@ -76,25 +93,32 @@ class ShieldPage(Page):
         )
         if not await self.ask(TypeToConfirm(f"Set the shield to {mode}?", lines, mode)):
             return
-        if await self.tried(self.desk.client.set_shield_mode(mode)) is not None:
+        if await self.tried(self.desk.client.set_shield_mode(mode, seen=shield.revision)) is not None:
             self.say(f"The shield is set to {mode}.")
-            self.reload()
+        self.reload()  # in either case: where somebody was faster, that is what is to be looked at
 
-    async def _tried_out(self) -> None:
+    async def _rested(self) -> None:
+        await asyncio.sleep(REST_SECONDS)
         await self.tried(self._try())
 
     async def _try(self) -> None:
-        text = self.query_one(TextArea).text
-        table, marked = self.query_one(Table), self.query_one("#marked", Static)
-        if not text:
-            marked.update("")
-            # Not hidden: the focus would go on into the box, and the keys with it.
-            table.show([], columns=(), empty="")
+        box = self.query_one(TextArea)
+        text = box.text
+        if not text or len(text) > MOST_CHARACTERS:
+            self._show_nothing(_too_long(len(text)) if text else "")
             return
         answer = await self.desk.client.test_shield(text)
-        marked.update(marked_text(text, answer.findings))
+        if text != box.text:
+            return  # it is another by now, or gone
+        self.query_one("#marked", Static).update(marked_text(text, answer.findings))
         nothing = "The shield is off: this text would leave as it is." if answer.mode == "off" else "Nothing is found."
-        table.show([_row(text, one) for one in answer.findings], columns=COLUMNS, empty=nothing)
+        rows = [_row(text, one) for one in answer.findings]
+        self.query_one(Table).show(rows, columns=COLUMNS, empty=nothing)
+
+    def _show_nothing(self, why: str = "") -> None:
+        self.query_one("#marked", Static).update(why)
+        # Not hidden: the focus would go on into the box, and the keys with it.
+        self.query_one(Table).show([], columns=(), empty="")
 
 
 def marked_text(text: str, findings: Sequence[wire.ShieldFinding]) -> Text:
@@ -120,6 +144,13 @@ def _row(text: str, one: wire.ShieldFinding) -> Row:
     because = f"{one.rule}; near “{one.context}”" if one.context else one.rule
     cells = (text[one.start : one.end], one.category, because)
     return Row(f"{one.start}-{one.end}", tuple(looks.printable(cell) for cell in cells), ("strong", "warn"))
+
+
+def _too_long(characters: int) -> str:
+    return (
+        f"! This text has {characters:,} characters, and the box looks at {MOST_CHARACTERS:,} at most.\n"
+        "  In a shell, all of it:  synapse shield test FILE"
+    )
 
 
 def _mode(shield: wire.Shield) -> Text:

@@ -41,7 +41,7 @@ def top_text(picture: Picture, width: int) -> Text:
     )
     if picture.stale is not None:
         since = picture.stale.strftime("%H:%M:%SZ")
-        how, tone = (f"◌ stale since {since}" if status else "✗ no daemon"), STYLES["bad"]
+        how, tone = (f"◌ stale since {since}" if status else f"✗ no {picture.missing}"), STYLES["bad"]
     elif status is None:
         how, tone = "◌ connecting", STYLES["dim"]
     elif picture.problem:

@@ -25,6 +25,8 @@ MARK = 2
 NEAR_END = 10
 """So many lines before the last one more are asked for."""
 
+NOT_KNOWN = "Nothing is known yet."
+
 SLACK = 5
 """So many lines must be left below the cursor for new rows above it."""
 
@@ -48,7 +50,7 @@ class Row:
 
 
 class Table(ScrollView, can_focus=True):
-    """`empty` is shown where there are no rows."""
+    """`empty` is shown where there are no rows, once that is known."""
 
     BINDINGS: ClassVar = [
         Binding("up", "move(-1)", "up", show=False),
@@ -78,7 +80,10 @@ class Table(ScrollView, can_focus=True):
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = ()
         self._empty = empty
+        self._instead = ""
         self._cursor = 0
+        self.known = False
+        """Whether anything was shown."""
 
     @property
     def chosen(self) -> Row | None:
@@ -112,13 +117,22 @@ class Table(ScrollView, can_focus=True):
     def go_to_top(self) -> None:
         self._go(0)
 
-    def show(self, rows: Sequence[Row], *, columns: Sequence[Column] | None = None, empty: str | None = None) -> None:
-        """Show these; the cursor stays on its row wherever that is now, and in sight where it was."""
+    def show(
+        self,
+        rows: Sequence[Row],
+        *,
+        columns: Sequence[Column] | None = None,
+        empty: str | None = None,
+        instead: str = "",
+    ) -> None:
+        """Show these; the cursor stays on its row wherever that is now, and in sight where it was. `instead` of what
+        is said where there are no rows, for this time."""
         before, chosen = self._rows, self.chosen
         anew = (columns is not None and tuple(columns) != self._columns) or (empty is not None and empty != self._empty)
+        self._instead = instead
         self._columns = self._columns if columns is None else tuple(columns)
         self._empty = self._empty if empty is None else empty
-        self._rows = tuple(rows)
+        self._rows, self.known = tuple(rows), True
         where = {row.id: at for at, row in enumerate(self._rows)}
         cursor = where.get(chosen.id, self._cursor) if chosen else 0
         moved = self._cursor
@@ -154,7 +168,8 @@ class Table(ScrollView, can_focus=True):
         at = y - 1 + self.scroll_offset.y
         # Every segment has a style: without colour (NO_COLOR), Textual changes that of each.
         if not self._rows and y == 2:
-            return Strip([Segment(f"  {self._empty}"[: self.size.width], Style())])
+            empty = (self._instead or self._empty) if self.known else NOT_KNOWN
+            return Strip([Segment(fitted(f"  {empty}", self.size.width).rstrip(), Style())])
         if at >= len(self._rows):
             return Strip.blank(self.size.width, Style())
         row = self._rows[at]

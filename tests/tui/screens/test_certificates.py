@@ -233,6 +233,15 @@ async def test_one_is_found_by_its_id_though_it_is_not_on_the_list(seat: Seat, s
     await seat.sees(f"Certificate {OUTSIDE}", "openai")
 
 
+@pytest.mark.parametrize("typed", ["", "keys", "..", "a/b", "prf_", "prf_a/b", "prf_" + "x" * 65])
+async def test_what_is_no_id_is_said_before_anybody_is_asked(seat: Seat, typed: str):
+    await seat.press("7", "f")
+    await seat.sees("Find a certificate")
+    await seat.type(typed)
+    await seat.press("ctrl+s")
+    await seat.sees("Find a certificate", "✗ That is no id: prf_ and 26 letters and digits.")
+
+
 async def test_an_unknown_id_is_said(seat: Seat):
     await seat.press("f")
     await seat.type("prf_none")

@@ -5,9 +5,13 @@ from dataclasses import replace
 import pytest
 
 from appliance.admin import node_wire, pull_wire
+from appliance.admin.api import create_app
 from appliance.admin.client import Client
+from appliance.admin.events import Events, Pace
+from appliance.admin.peers import AdminListener
+from appliance.admin.pulls import Pulls
 from appliance.lanes.pulling import Progress, PullFailed
-from tests.admin.played import MACHINE, Daemon
+from tests.admin.played import MACHINE, NOW, Daemon
 from tests.tui.seats import LARGE, SMALL, Seat, seated
 from tests.waiting import until
 
@@ -64,6 +68,24 @@ class TestTheRoles:
         await seat.press("u", "enter")
         await seat.sees("✓ Fast is unset; its model is now as full: smollm2:latest.")
         assert await configured(client, "fast") is None
+
+    async def test_the_second_of_two_consoles_is_told_and_overwrites_nothing(self, seat: Seat, client: Client):
+        await client.set_model("fast", "smollm2")
+        await seat.press("8")
+        await seat.sees("✓ set")
+        await seat.press("s")
+        await seat.sees("Which role?")
+        await seat.press("enter")
+        await seat.sees("Which model for full?")
+        await client.set_model("full", "mistral")
+        await seat.press("enter")
+        await seat.sees("✗", "has changed the model of full meanwhile (model.set", "full       mistral")
+        await seat.press("u")
+        await seat.sees("Which role shall fall back?")
+        await client.set_model("full", "qwen3")
+        await seat.press("enter")
+        await seat.sees("full       qwen3")
+        assert await configured(client, "full") == "qwen3"
 
     async def test_what_somebody_else_sets_appears_by_itself(self, seat: Seat, client: Client):
         await seat.press("8")
@@ -161,6 +183,38 @@ class TestPulling:
         await seat.type("mistral")
         await seat.press("enter")
         await seat.sees("✗ 127.0.0.1:11434 is pulling qwen3:8b now, and pulls one model at a time.")
+
+    @pytest.mark.parametrize("page", ["8", "5"])
+    async def test_one_that_ends_with_the_daemon_is_said_to_have_broken_off(
+        self, daemon: Daemon, client: Client, page: str
+    ):
+        socket = daemon.socket.with_suffix(".2")
+        listener = await AdminListener.open(socket, create_app(daemon.service, daemon.events))
+        async with Client(socket) as other, seated(other) as seat:
+            await client.start_pull(pull_wire.NewPull("qwen3:8b"))
+            await seat.press("8")
+            await seat.sees("qwen3:8b", "◐ running")
+            await seat.press(page)
+            daemon.events.close()
+            await listener.close()
+            await seat.sees("◌ stale")
+            pulls, facts = Pulls(daemon.service.pulls._parts), daemon.facts()  # pyright: ignore[reportPrivateUsage]
+            daemon.parts = replace(daemon.parts, pulls=pulls, facts=lambda: replace(facts, started=NOW))
+            events = Events(daemon.service.look, Pace(look=0.05, rest=0.01, alive=0.2))
+            listener = await AdminListener.open(socket, create_app(daemon.service, events))
+            await seat.sees("● live")
+            await seat.press("8")
+            await seat.sees("✗ failed", "qwen3:8b")
+            await seat.reads("It broke off when the daemon ended. Press p again: what has come is not fetched twice.")
+            await seat.press("p")
+            await seat.sees("Get a model")
+            await seat.type("qwen3:8b")
+            await seat.press("enter")
+            await seat.sees("◐ running")
+            await until(lambda: "✗ failed" not in seat.text())
+            events.close()
+            await pulls.stop()
+        await listener.close()
 
     async def test_cancelling_asks_first_and_enter_is_no(self, seat: Seat, client: Client, daemon: Daemon):
         await client.start_pull(pull_wire.NewPull("qwen3:8b"))

@@ -1,9 +1,12 @@
 """What every page does, seen at one of them."""
 
+import pytest
+
 from appliance.admin import wire
 from appliance.admin.client import Client
 from tests.admin.played import Daemon
 from tests.tui.seats import Seat
+from tests.waiting import until
 
 
 async def test_a_refusal_is_shown_with_its_advice_and_the_page_stays(seat: Seat, client: Client):
@@ -28,3 +31,47 @@ async def test_what_cannot_be_read_is_said_and_what_was_shown_stays(seat: Seat, 
     await seat.sees("✗ The database cannot be read. Free disk space.")
     daemon.broken = False
     await seat.sees("● live")
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "empty"),
+    [
+        ("2", "127.0.0.1:11434", "No machine yet."),
+        ("5", "n8n", "There is no key yet."),
+        ("7", "✓ complete", "No certificate yet"),
+        ("8", "smollm2:latest", "No machine is in use yet"),
+        ("9", "key.create", "Nothing was changed yet."),
+    ],
+)
+async def test_a_filter_that_matches_nothing_says_so(
+    seat: Seat, client: Client, daemon: Daemon, page: str, line: str, empty: str
+):
+    await client.create_key(wire.NewKey("n8n"))
+    daemon.proofs.add(1)
+    await seat.press(page)
+    await seat.sees(line)
+    shown = seat.row_ids()
+    await seat.press("slash")
+    await seat.type("Lap" + "x" * 20)
+    await seat.sees("No line contains “Lapxxxxxxxxxxxxxxxx…”. esc shows all.")
+    assert (seat.row_ids(), empty in seat.text()) == ([], False)
+    await seat.press("escape")
+    await until(lambda: seat.row_ids() == shown)
+    assert "No line contains" not in seat.text()
+
+
+async def test_a_filter_does_not_speak_for_lines_that_are_not_loaded(seat: Seat, daemon: Daemon):
+    daemon.proofs.add(120)
+    await seat.press("7")
+    await seat.sees("✓ complete")
+    await seat.press("slash")
+    await seat.type("lap")
+    await seat.sees("None of the newest 100 lines contains “lap”. esc shows all.")
+
+
+async def test_a_filter_where_there_is_nothing_changes_no_advice(seat: Seat):
+    await seat.press("5")
+    await seat.sees("There is no key yet.")
+    await seat.press("slash")
+    await seat.type("lap")
+    await seat.sees("lap", "There is no key yet. Press n to make one for a tool.")

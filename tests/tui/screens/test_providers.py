@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from appliance.admin.client import Client
@@ -127,6 +129,33 @@ async def test_removing_takes_the_name_typed_and_tells_whose_calls_are_refused(s
     await seat.press("enter")
     await seat.sees("! Provider rack is removed. Calls are refused now in: default.", "✗ refused: nobody can answer")
     assert (await client.providers()).providers == ()
+
+
+async def test_a_provider_that_is_another_by_now_is_not_removed(seat: Seat, client: Client):
+    await client.put_provider(RACK)
+    await seat.press("4")
+    await seat.sees("● ready")
+    await seat.press("X")
+    await seat.sees("rack (https://rack.example.com/v1) and its key are forgotten")
+    await client.put_provider(replace(RACK, base_url="https://new.example.com/v1"))
+    await seat.type("rack")
+    await seat.press("enter")
+    await seat.sees("✗", "has changed the provider rack meanwhile (provider.put", "● ready")
+    assert [one.base_url for one in (await client.providers()).providers] == ["https://new.example.com/v1"]
+
+
+async def test_a_provider_that_somebody_else_added_meanwhile_is_not_overwritten(seat: Seat, client: Client):
+    await seat.press("4")
+    await seat.sees("No provider outside")
+    await seat.press("n")
+    await seat.sees("Add or change a provider")
+    await client.put_provider(OPENAI)
+    await seat.type("openai")
+    await seat.press("enter", "enter", "enter")
+    await seat.type("sk-mine")
+    await seat.press("ctrl+s")
+    await seat.sees("✗", "has changed the provider openai meanwhile (provider.put")
+    assert [one.full for one in (await client.providers()).providers] == ["gpt-4o"]
 
 
 async def test_another_workspaces_list(seat: Seat, client: Client):

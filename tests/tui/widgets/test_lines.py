@@ -22,7 +22,10 @@ NOW = datetime(2026, 11, 29, 18, 57, 3, tzinfo=UTC)
         (Picture(), "Synapse", "◌ connecting"),
         (Picture(status=STATUS), "Synapse 0.1.0 · local · shield medical", "● live"),
         (Picture(status=STATUS, stale=NOW, why="x"), "shield medical", "◌ stale since 18:57:03Z"),
-        (Picture(stale=NOW, why="x"), "Synapse", "✗ no daemon"),
+        (Picture(status=STATUS, stale=NOW, why="x", missing="access"), "shield medical", "◌ stale since 18:57:03Z"),
+        (Picture(stale=NOW, why="x", missing="daemon"), "Synapse", "✗ no daemon"),
+        (Picture(stale=NOW, why="x", missing="access"), "Synapse", "✗ no access"),
+        (Picture(stale=NOW, why="x", missing="answer"), "Synapse", "✗ no answer"),
         (Picture(status=STATUS, problem="x"), "shield medical", "✗ daemon in trouble"),
     ],
 )

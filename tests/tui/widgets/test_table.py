@@ -66,8 +66,10 @@ async def test_a_line_a_row_with_the_cursor_marked_without_colour(bench):
     ]
 
 
-async def test_nothing_there_is_said(bench):
+async def test_nothing_there_is_said_once_it_is_known(bench):
     app, _ = bench
+    assert "  Nothing is known yet." in app.lines()
+    app.table.show([])
     assert "  Nothing is here." in app.lines()
 
 
