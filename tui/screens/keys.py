@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import ClassVar
 
-from textual import work
 from textual.widget import Widget
 
 from appliance.admin.client import looks, values, wire
 from tui import actions
 from tui.look import short_moment, state, tone
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Ask, Show
 from tui.widgets.form import Field, Form
 from tui.widgets.reading import Read, optional, problem
@@ -26,12 +25,18 @@ COLUMNS = (
     Column("EXPIRES", 11),
 )
 
+DEFAULT = "the default one"
+"""Of users and of workspaces, as long as it is not known who there is."""
+
 
 class KeysPage(Page):
     NAME = "keys"
     BINDINGS: ClassVar = actions.bindings("keys")
 
     _keys: tuple[wire.Key, ...] = ()
+    _users: tuple[str, ...] = (DEFAULT,)
+    _workspaces: tuple[str, ...] = (DEFAULT,)
+    _form: Form[wire.CreatedKey] | None = None
 
     def body(self) -> Iterable[Widget]:
         yield Table(COLUMNS, empty="There is no key yet. Press n to make one for a tool.")
@@ -39,6 +44,12 @@ class KeysPage(Page):
     async def load(self) -> None:
         self._keys = (await self.desk.client.keys()).keys
         self.filter_changed()
+        # Here, and not when a form is to open: what is typed would be ahead of it.
+        self._users = tuple(one.name for one in (await self.desk.client.users()).users)
+        self._workspaces = tuple(one.name for one in (await self.desk.client.workspaces()).workspaces)
+        if self._form is not None:
+            self._form.offer("user", self._users)
+            self._form.offer("workspace", self._workspaces)
 
     def filter_changed(self) -> None:
         newest_first = sorted(self._keys, key=lambda key: (key.state != "active", key.name, key.created))
@@ -53,31 +64,32 @@ class KeysPage(Page):
         if (key := self._chosen) is not None:
             self.open(Show(f"Key {key.name}", _details(key), copy=key.id))
 
-    @work
+    @one_at_a_time
     async def action_create(self) -> None:
-        spaces = (await self.tried(self.desk.client.workspaces())) or wire.WorkspaceList(())
-        users = (await self.tried(self.desk.client.users())) or wire.UserList(())
-        if not spaces.workspaces or not users.users:
-            return
-        fields = (
-            Field("name", "Name", "which tool it is for, such as n8n"),
-            Field("user", "User", choices=tuple(one.name for one in users.users)),
-            Field("workspace", "Workspace", choices=tuple(one.name for one in spaces.workspaces)),
-            Field("ceiling", "Ceiling", "questions a month, such as 500; empty: none"),
-            Field("rpm", "Rate", "requests a minute, such as 30; empty: no limit"),
-            Field("expires", "Expires", "its last day (2027-01-31) or a time from now (90d); empty: never"),
-        )
         now = self.desk.tools.now()
-        given = await self.ask(Form("Make a key", fields, done="make it", check=lambda given: _wrong(given, now)))
-        if given is None:
-            return
-        made = await self.tried(self.desk.client.create_key(_new(given, now)))
+        self._form = Form(
+            "Make a key",
+            (
+                Field("name", "Name", "which tool it is for, such as n8n"),
+                Field("user", "User", choices=self._users),
+                Field("workspace", "Workspace", choices=self._workspaces),
+                Field("ceiling", "Ceiling", "questions a month, such as 500; empty: none"),
+                Field("rpm", "Rate", "requests a minute, such as 30; empty: no limit"),
+                Field("expires", "Expires", "its last day (2027-01-31) or a time from now (90d); empty: never"),
+            ),
+            done="make it",
+            check=lambda given: _wrong(given, now),
+            submit=lambda given: self.desk.client.create_key(_new(given, now)),
+        )
+        made = await self.ask(self._form)
+        self._form = None
         if made is not None:
             self.reload()
             self.say(f"Key {made.key.name} is made.")
-            await self.ask(Show(f"Key {made.key.name}: shown this once", self._how_to_use(made), copy=made.secret))
+            title = f"Key {made.key.name}: shown this once"
+            await self.ask(Show(title, self._how_to_use(made), copy=made.secret, once=True))
 
-    @work
+    @one_at_a_time
     async def action_revoke(self) -> None:
         key = self._chosen
         if key is None or key.state == "revoked":
@@ -121,8 +133,8 @@ def _new(given: Mapping[str, str], now: datetime) -> wire.NewKey:
     expires = optional(given["expires"], lambda text: values.expiry(text, now))
     return wire.NewKey(
         name=given["name"],
-        user=given["user"],
-        workspace=given["workspace"],
+        user=None if given["user"] == DEFAULT else given["user"],
+        workspace=None if given["workspace"] == DEFAULT else given["workspace"],
         ceiling_milli=optional(given["ceiling"], values.milli_questions),
         requests_per_minute=optional(given["rpm"], values.count),
         expires=expires.isoformat() if expires else None,

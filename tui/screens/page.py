@@ -1,7 +1,8 @@
 """What all pages are: the lines around, loading beside the loop, errors in one place. Knows no page."""
 
-from collections.abc import Awaitable, Iterable
-from typing import ClassVar, TypeVar, cast
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial, wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 from textual import getters
 from textual.app import App, ComposeResult
@@ -19,8 +20,28 @@ from tui.widgets.dialogs import Copy, Show
 from tui.widgets.lines import KeyLine, Notice, PageLine, TopLine
 from tui.widgets.table import Row, Table
 
+FLOW = "flow"
+"""The group of such workers."""
+
 T = TypeVar("T")
 A = TypeVar("A")
+Self = TypeVar("Self", bound="Page")
+P = ParamSpec("P")
+
+
+def one_at_a_time(
+    flow: Callable[Concatenate[Self, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[Self, P], None]:
+    """An action with questions, in a worker. While a page's one is under way, another does not begin."""
+
+    @wraps(flow)
+    def begin(page: Self, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        if page.works(FLOW):
+            page.say("The daemon has not answered yet: wait for it.", "plain")
+        else:
+            page.run_worker(partial(flow, page, *args, **kwargs), group=FLOW)
+
+    return begin
 
 
 class Page(Screen[None]):
@@ -88,6 +109,10 @@ class Page(Screen[None]):
 
     def clear_notice(self) -> None:
         self.query_one(Notice).clear()
+
+    def works(self, group: str) -> bool:
+        """Whether a worker of this page and group is under way."""
+        return any(one.node is self and one.group == group and not one.is_finished for one in self.workers)
 
     async def tried(self, asked: Awaitable[T]) -> T | None:
         """What the daemon answers, or None after its refusal has been shown."""

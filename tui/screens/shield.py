@@ -5,7 +5,6 @@ from typing import ClassVar, cast
 
 from rich.style import Style
 from rich.text import Text
-from textual import work
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
@@ -13,7 +12,7 @@ from textual.widgets import Static, TextArea
 from appliance.admin.client import looks, wire
 from tui import actions
 from tui.look import STYLES
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Pick, TypeToConfirm
 from tui.widgets.table import Column, Row, Table
 
@@ -58,7 +57,7 @@ class ShieldPage(Page):
     def action_clear(self) -> None:
         self.query_one(TextArea).clear()
 
-    @work
+    @one_at_a_time
     async def action_mode(self) -> None:
         if (shield := self._shield) is None:
             return

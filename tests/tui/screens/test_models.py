@@ -8,7 +8,7 @@ from appliance.admin import node_wire, pull_wire
 from appliance.admin.client import Client
 from appliance.lanes.pulling import Progress, PullFailed
 from tests.admin.played import MACHINE, Daemon
-from tests.tui.seats import LARGE, SMALL, Seat, seated
+from tests.tui.seats import LARGE, SMALL, Seat, keys_of, seated
 from tests.waiting import until
 
 QWEN = replace(MACHINE, models=("smollm2:latest", "qwen3:8b"))
@@ -155,12 +155,20 @@ class TestPulling:
         await seat.press("end", "enter")
         await seat.sees("The pull of qwen3:9z", "There is no such model.", "See ollama.com/library.")
 
+    async def test_keys_that_come_at_once_are_all_of_the_name(self, seat: Seat, client: Client):
+        await seat.press("8")
+        await seat.sees("smollm2:latest")
+        await seat.burst("p", *keys_of("qwen"), "enter", "q")
+        await seat.sees("✓ 127.0.0.1:11434 gets qwen.")
+        assert seat.console.is_running
+        assert [pull.name for pull in await pulls(client)] == ["qwen"]
+
     async def test_what_the_daemon_refuses_is_said(self, seat: Seat, client: Client):
         await client.start_pull(pull_wire.NewPull("qwen3:8b"))
         await seat.press("8", "p")
         await seat.type("mistral")
         await seat.press("enter")
-        await seat.sees("✗ 127.0.0.1:11434 is pulling qwen3:8b now, and pulls one model at a time.")
+        await seat.reads("✗ 127.0.0.1:11434 is pulling qwen3:8b now, and pulls one model at a time.", "mistral")
 
     async def test_cancelling_asks_first_and_enter_is_no(self, seat: Seat, client: Client, daemon: Daemon):
         await client.start_pull(pull_wire.NewPull("qwen3:8b"))

@@ -6,16 +6,17 @@ from tests.admin.played import Daemon
 from tests.tui.seats import Seat
 
 
-async def test_a_refusal_is_shown_with_its_advice_and_the_page_stays(seat: Seat, client: Client):
+async def test_a_refusal_is_shown_with_its_advice_and_what_was_typed_stays(seat: Seat, client: Client):
     made = await client.create_key(wire.NewKey("n8n"))
     await seat.press("5")
     await seat.sees("n8n")
     await seat.press("n")
     await seat.type("key_x")
     await seat.press("ctrl+s")
-    await seat.sees("✗ A key's name cannot begin with key_, as ids do. Choose another name.", "n8n")
+    await seat.sees("✗ A key's name cannot begin with key_, as ids do. Choose another name.", "key_x")
     assert [key.id for key in (await client.keys()).keys] == [made.key.id]
     await seat.press("escape")
+    await seat.sees("n8n", "● active")
     assert "✗" not in seat.text()
 
 
