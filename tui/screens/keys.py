@@ -15,15 +15,19 @@ from tui.widgets.form import Field, Form
 from tui.widgets.reading import Read, optional, problem
 from tui.widgets.table import Column, Row, Table
 
-COLUMNS = (
+WIDE = 100
+"""Columns of a terminal with room for what is seldom looked at."""
+
+_COLUMNS = (
     Column("NAME"),
     Column("STATE", 10),
     Column("USER", 10),
     Column("WORKSPACE", 10),
     Column("USED", 8, right=True),
-    Column("CEILING", 8, right=True),
     Column("EXPIRES", 11),
+    Column("CEILING", 8, right=True),
 )
+_NARROW = _COLUMNS[:-1]
 
 DEFAULT = "the default one"
 """Of users and of workspaces, as long as it is not known who there is."""
@@ -39,7 +43,7 @@ class KeysPage(Page):
     _form: Form[wire.CreatedKey] | None = None
 
     def body(self) -> Iterable[Widget]:
-        yield Table(COLUMNS, empty="There is no key yet. Press n to make one for a tool.")
+        yield Table(_NARROW, empty="There is no key yet. Press n to make one for a tool.")
 
     async def load(self) -> None:
         self._keys = (await self.desk.client.keys()).keys
@@ -53,7 +57,11 @@ class KeysPage(Page):
 
     def filter_changed(self) -> None:
         newest_first = sorted(self._keys, key=lambda key: (key.state != "active", key.name, key.created))
-        self.query_one(Table).show(self.filtered(_row(key) for key in newest_first))
+        columns = _COLUMNS if self.size.width >= WIDE else _NARROW
+        self.query_one(Table).show(self.filtered(_row(key) for key in newest_first), columns=columns)
+
+    def on_resize(self) -> None:
+        self.filter_changed()
 
     @property
     def _chosen(self) -> wire.Key | None:
@@ -144,7 +152,7 @@ def _new(given: Mapping[str, str], now: datetime) -> wire.NewKey:
 def _row(key: wire.Key) -> Row:
     ceiling = looks.ABSENT if key.ceiling_milli is None else looks.questions(key.ceiling_milli)
     used = looks.ABSENT if key.used_milli is None else looks.questions(key.used_milli)
-    cells = (key.name, state(key.state), key.user, key.workspace, used, ceiling, short_moment(key.expires))
+    cells = (key.name, state(key.state), key.user, key.workspace, used, short_moment(key.expires), ceiling)
     return Row(key.id, tuple(looks.printable(cell) for cell in cells), ("strong", tone(key.state)))
 
 

@@ -86,6 +86,7 @@ class Form(Dialog[T | None], Generic[T]):
         self._check = check
         self._asking = asking
         self._busy = False
+        self._made = {field.name: _widget(field) for field in fields}
 
     def content(self) -> ComposeResult:
         width = max(len(field.label) for field in self._fields) + 2
@@ -97,18 +98,20 @@ class Form(Dialog[T | None], Generic[T]):
                     label = Static(field.label, markup=False)
                     label.styles.width = width
                     yield label
-                    yield _widget(field)
+                    yield self._made[field.name]
         yield Static("", classes="wrong", markup=False)
 
     def keys(self) -> Sequence[str]:
         return (f"enter: next field, at the last {self._done}", f"^s {self._done}", "esc change nothing")
 
     def on_mount(self) -> None:
-        self._widget(self._fields[0].name).focus()
+        self._made[self._fields[0].name].focus()
 
     def offer(self, name: str, choices: Sequence[str]) -> None:
         """These are what can be chosen in a field. What is chosen there stays."""
-        self.query_one(f"#{name}", Choice).offer(choices)
+        made = self._made[name]
+        if isinstance(made, Choice):
+            made.offer(choices)
 
     def on_input_submitted(self) -> None:
         self.action_next()
@@ -117,7 +120,7 @@ class Form(Dialog[T | None], Generic[T]):
         self.action_next()
 
     def action_next(self) -> None:
-        if self.focused is self._widget(self._fields[-1].name):
+        if self.focused is self._made[self._fields[-1].name]:
             self.action_do()
         else:
             self.action_step(1)
@@ -133,7 +136,7 @@ class Form(Dialog[T | None], Generic[T]):
     def action_do(self) -> None:
         if self._busy:
             return
-        given = {field.name: self._value(field) for field in self._fields}
+        given = {name: _value(made) for name, made in self._made.items()}
         wrong = self._check(given) if self._check else ""
         if wrong:
             self._say(f"✗ {wrong}")
@@ -168,16 +171,8 @@ class Form(Dialog[T | None], Generic[T]):
         self.query_one(".wrong", Static).update(looks.printable(sentence))
         self.fit()
 
-    def _widget(self, name: str) -> Widget:
-        return self.query_one(f"#{name}")
 
-    def _value(self, field: Field) -> str:
-        if field.choices:
-            return self.query_one(f"#{field.name}", Choice).value
-        return self.query_one(f"#{field.name}", Input).value.strip()
-
-
-def _widget(field: Field) -> Widget:
+def _widget(field: Field) -> Choice | Input:
     if field.choices:
         return Choice(field.choices, field.value, field.name, field.label)
     made = Input(
@@ -185,3 +180,7 @@ def _widget(field: Field) -> Widget:
     )
     made.cursor_blink = False
     return made
+
+
+def _value(made: Choice | Input) -> str:
+    return made.value if isinstance(made, Choice) else made.value.strip()

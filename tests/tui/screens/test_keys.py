@@ -149,6 +149,12 @@ async def test_a_key_that_somebody_else_makes_appears_by_itself(seat: Seat, clie
     await seat.sees("laptop")
 
 
+async def test_a_name_has_room_at_80_columns(seat: Seat, client: Client):
+    await client.create_key(wire.NewKey("invoices of Lyon"))
+    await seat.press("5")
+    await seat.sees("invoices of Lyon ")
+
+
 async def test_the_filter_and_its_end(seat: Seat, client: Client):
     for name in ("n8n", "laptop", "cursor"):
         await client.create_key(wire.NewKey(name))
