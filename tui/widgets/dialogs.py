@@ -11,13 +11,12 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from appliance.admin.client import looks
 from tui.actions import Action
-from tui.widgets.frame import Dialog
+from tui.widgets.frame import Dialog, Measured, Scrolled
 from tui.widgets.table import MARK, Column, Row, Table
 
 SHOWN = 12
@@ -71,7 +70,7 @@ class TypeToConfirm(Dialog[bool]):
         field = Input(select_on_focus=False)
         field.cursor_blink = False
         yield field
-        yield Static("", classes="wrong", markup=False)
+        yield Measured("", classes="wrong", markup=False)
 
     def keys(self) -> Sequence[str]:
         return "enter: do it, if the word is right", "esc: change nothing"
@@ -83,7 +82,6 @@ class TypeToConfirm(Dialog[bool]):
             self.dismiss(False)
         else:
             self.query_one(".wrong", Static).update("✗ That is another word. Nothing was changed.")
-            self.fit()
 
     def action_leave(self) -> None:
         self.dismiss(False)
@@ -112,7 +110,7 @@ class Pick(Dialog[str | None]):
         table = Table((first, *meanings), empty="There is nothing to choose from.")
         table.add_class("fits")
         yield table
-        yield Static("", classes="said", markup=False)
+        yield Measured("", classes="said", markup=False)
 
     def keys(self) -> Sequence[str]:
         many = ("type to find",) if len(self._options) > SHOWN else ()
@@ -161,7 +159,6 @@ class Pick(Dialog[str | None]):
         long = cell_len(title) > table.size.width - MARK
         told = (*((f"With “{self._wanted}”",) if self._wanted else ()), *((title,) if long else ()))
         self.query_one(".said", Static).update(looks.printable("   ".join(told)))
-        self.fit()
 
 
 class Show(Dialog[str | None]):
@@ -171,6 +168,7 @@ class Show(Dialog[str | None]):
     """
 
     WIDE = True
+    SCROLL = ""
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "close"),
         Binding("q,enter", "close", "close"),
@@ -200,7 +198,7 @@ class Show(Dialog[str | None]):
 
     def content(self) -> ComposeResult:
         yield _scrolled(self._body)
-        yield Static("", classes="said", markup=False)
+        yield Measured("", classes="said", markup=False)
 
     def keys(self) -> Sequence[str]:
         own = [f"{action.shown_key} {action.label}" for action in self._actions]
@@ -210,16 +208,12 @@ class Show(Dialog[str | None]):
     def say(self, body: Sequence[str] | Text) -> None:
         """Show this from now on, and its end."""
         self.query_one(".text", Static).update(_lines(body))
-        self.query_one(VerticalScroll).scroll_end(animate=False)
+        self.query_one(Scrolled).scroll_end(animate=False)
 
     def action_copy(self) -> None:
         if self._copy:
             self.post_message(Copy(self._copy))
             self.query_one(".said", Static).update("Sent to the terminal; if it takes no such thing, it stands above.")
-            self.fit()
-
-    def action_scroll(self, by: int) -> None:
-        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
     def action_close(self) -> None:
         if not self._once:
@@ -232,9 +226,8 @@ class Show(Dialog[str | None]):
         self.dismiss(name)
 
 
-def _scrolled(body: Sequence[str] | Text) -> VerticalScroll:
-    text = Static(_lines(body), classes="text", markup=False)
-    return VerticalScroll(text, can_focus=False, classes="fits")
+def _scrolled(body: Sequence[str] | Text) -> Scrolled:
+    return Scrolled(Static(_lines(body), classes="text", markup=False))
 
 
 def _lines(body: Sequence[str] | Text) -> Text:

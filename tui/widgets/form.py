@@ -11,14 +11,14 @@ from typing import ClassVar, Generic, TypeVar
 from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from appliance.admin.client import AdminError, looks
 from tui.typed import TypedApp
 from tui.widgets.choice import Choice
-from tui.widgets.frame import Dialog
+from tui.widgets.frame import Dialog, Measured, Scrolled
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class Form(Dialog[T | None], Generic[T]):
 
     def content(self) -> ComposeResult:
         width = max(len(field.label) for field in self._fields) + 2
-        with VerticalScroll(can_focus=False, classes="fits"):
+        with Scrolled():
             if self._lines:
                 yield Static("\n".join(looks.printable(line) for line in self._lines), markup=False)
             for field in self._fields:
@@ -99,10 +99,12 @@ class Form(Dialog[T | None], Generic[T]):
                     label.styles.width = width
                     yield label
                     yield self._made[field.name]
-        yield Static("", classes="wrong", markup=False)
+        yield Measured("", classes="wrong", markup=False)
 
     def keys(self) -> Sequence[str]:
-        return (f"enter: next field, at the last {self._done}", f"^s {self._done}", "esc change nothing")
+        if len(self._fields) == 1:
+            return f"enter or ^s: {self._done}", "esc change nothing"
+        return f"enter: next field, at the last {self._done}", f"^s {self._done}", "esc change nothing"
 
     def on_mount(self) -> None:
         self._made[self._fields[0].name].focus()
@@ -169,7 +171,6 @@ class Form(Dialog[T | None], Generic[T]):
 
     def _say(self, sentence: str) -> None:
         self.query_one(".wrong", Static).update(looks.printable(sentence))
-        self.fit()
 
 
 def _widget(field: Field) -> Choice | Input:

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 import tui
+from tests.waiting import until
 from tui.typed import TypedApp
 from tui.widgets.dialogs import Ask, Pick, Show, TypeToConfirm
 from tui.widgets.form import Field, Form, as_given
@@ -21,6 +22,32 @@ OPTIONS = [(f"id{number}", f"option {number}", "meaning") for number in range(30
 
 class Bench(TypedApp):
     CSS_PATH = STYLES
+
+
+async def test_the_field_that_is_typed_into_is_on_the_screen():
+    app = Bench()
+    async with app.run_test(size=(60, 15)) as pilot:
+        form = Form("Make it", FIELDS[:1], done="make it", lines=LONG[:12], submit=as_given)
+        app.push_screen(form)
+        await pilot.pause()
+        field, part = form.query_one(Input), form.query_one(".fits")
+        await until(lambda: part.region.contains_region(field.region))
+
+
+async def test_what_has_no_room_is_scrolled_and_the_key_for_that_is_shown():
+    app = Bench()
+    async with app.run_test(size=(60, 15)) as pilot:
+        ask = Ask("Do it?", [*LONG[:20], "The end."], "do it")
+        app.push_screen(ask)
+        await pilot.pause()
+        keys, part = ask.query_one(".keys", Static), ask.query_one(".fits")
+        await until(lambda: "pgup pgdn scroll" in str(keys.render()))
+        await until(lambda: keys.region.bottom <= 14)
+        before = part.scroll_offset.y
+        await pilot.press("pagedown")
+        await until(lambda: part.scroll_offset.y > before)
+        await pilot.resize_terminal(100, 50)
+        await until(lambda: "pgup" not in str(keys.render()))
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24)])
