@@ -85,7 +85,8 @@ ON_PAGE: Mapping[str, tuple[Action, ...]] = {
     ),
     "providers": (
         _DETAIL,
-        Action("add", "n", "add/change", "Add a provider, or change one by giving its name again."),
+        Action("add", "n", "add", "Add a provider."),
+        Action("change", "c", "change", "Change the chosen provider: its key, its models, or where it is."),
         Action("test", "t", "test", "Make a trial call to the chosen provider."),
         Action("allow", "l", "allow-list", "Write the list of providers that calls may reach, best first."),
         Action("active", "a", "active", "Send calls without an allow-list to the chosen provider."),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar, cast
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
@@ -29,6 +29,7 @@ from tui.screens.page import Page
 from tui.screens.providers import ProvidersPage
 from tui.screens.shield import ShieldPage
 from tui.tools import Tools
+from tui.typed import TypedApp
 from tui.widgets.dialogs import Copy, Show
 
 FIRST_PAGE = "overview"
@@ -46,7 +47,7 @@ _PAGES: tuple[type[Page], ...] = (
 )
 
 
-class Console(App[None]):
+class Console(TypedApp):
     """`client` is open as long as the console runs."""
 
     CSS_PATH = "styles.tcss"

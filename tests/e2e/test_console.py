@@ -140,9 +140,10 @@ async def test_a_provider_is_added_and_an_allow_list_written(here: Office):
     person = here.person
     async with openai_double() as outside:
         await person.press("4", "n")
-        await person.sees("Add or change a provider")
+        await person.sees("Add a provider")
+        await person.press("enter")
         await person.type("openai")
-        await person.press("enter", "enter")
+        await person.press("enter")
         await person.type(outside.url)
         await person.press("enter")
         await person.type("sk-of-the-office")

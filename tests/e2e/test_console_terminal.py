@@ -99,6 +99,20 @@ def test_a_daemon_that_is_killed_and_comes_back(terminal: Terminal, installation
     terminal.until("active")
 
 
+def test_keys_that_come_in_one_packet_are_taken_in_their_order(terminal: Terminal, installation: Installation):
+    before = {key["id"] for key in installation.json("key", "list")["keys"]}
+    terminal.until("live")
+    terminal.type("5nn8n" + "\r" * 8 + "q\rq")
+    terminal.until("shown this once")
+    terminal.type("\rq")
+    terminal.read(1)
+    assert terminal.process.poll() is None
+    terminal.type("\x1b")
+    terminal.until("is made")
+    made = [key["name"] for key in installation.json("key", "list")["keys"] if key["id"] not in before]
+    assert made == ["n8n"]
+
+
 def test_without_a_terminal_it_says_how_to_get_one(installation: Installation):
     done = installation.command("admin", code=1)
     assert done.stderr == b"synapse: The console needs a terminal. Over SSH: ssh -t HOST synapse admin.\n"

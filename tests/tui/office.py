@@ -184,6 +184,13 @@ class Office(Client):
     async def keys(self) -> wire.KeyList:
         return wire.KeyList(() if self._empty else KEYS)
 
+    async def users(self) -> wire.UserList:
+        return wire.UserList(tuple(wire.Named(f"usr_{name}", name, ago(days=200)) for name in ("admin", "rita")))
+
+    async def workspaces(self) -> wire.WorkspaceList:
+        made = (wire.Workspace(f"ws_{name}", name, ago(days=200), None, 0) for name in ("default", "legal"))
+        return wire.WorkspaceList(tuple(made))
+
     async def shield(self) -> wire.Shield:
         return wire.Shield("standard", False, "standard", STANDARD, "FR", 0, 0)
 

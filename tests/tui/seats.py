@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -21,6 +22,8 @@ NOW = datetime(2026, 11, 29, 18, 57, 3, tzinfo=UTC)
 PATIENCE_SECONDS = 15
 """On a machine that is busy with other tests too."""
 
+NAMED = {"slash": "/", "full_stop": ".", "minus": "-", "underscore": "_", "space": " ", "colon": ":"}
+
 SMALL, LARGE = (80, 24), (120, 40)
 
 
@@ -29,6 +32,12 @@ async def no_csv(_: Client, __: ledger_wire.Which) -> AsyncIterator[bytes]:
 
 
 TOOLS = Tools(verify=verdict, export=no_csv, now=lambda: NOW)
+
+
+def keys_of(text: str) -> list[str]:
+    """As Textual names them."""
+    names = {character: name for name, character in NAMED.items()}
+    return [names.get(one, one) for one in text]
 
 
 class Seat:
@@ -44,11 +53,18 @@ class Seat:
 
     async def type(self, text: str) -> None:
         """Into the field that has the focus."""
-        names = {" ": "space", "/": "slash", "-": "minus", "_": "underscore", ".": "full_stop", ":": "colon"}
-        await self.press(*(names.get(one, one) for one in text))
+        await self.press(*keys_of(text))
+
+    async def burst(self, *keys: str) -> None:
+        """All at once, as a slow line or a paste brings them: nothing is waited for in between."""
+        for key in keys:
+            self.console.post_message(events.Key(key, NAMED.get(key, key if len(key) == 1 else None)))
+        await self.pilot.pause()
+        await self.settled()
 
     async def settled(self) -> None:
         """Everything that the last key began, but for what waits for a person, is done."""
+        await self.console.all_typed()
         await self.pilot.pause()
 
     def lines(self) -> list[str]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from textual import work
 from textual.widget import Widget
 
 from appliance.admin.client import AdminError, looks, wire
@@ -18,10 +17,10 @@ from tui.actions import Action
 from tui.desk import Desk
 from tui.feed import Picture
 from tui.look import Tone, short_moment, state, tone
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.tools import Step
 from tui.widgets.dialogs import Ask, Show
-from tui.widgets.form import Field, Form
+from tui.widgets.form import Field, Form, Given
 from tui.widgets.table import Column, Row, Table
 
 PAGE_SIZE = 100
@@ -115,33 +114,39 @@ class CertificatesPage(Page):
         if chosen := self._chosen:
             self._open(chosen)
 
-    @work
+    @one_at_a_time
     async def action_verify(self) -> None:
         if chosen := self._chosen:
             await self._verify(chosen)
 
-    @work
+    @one_at_a_time
     async def action_export(self) -> None:
         if chosen := self._chosen:
             await self._export(chosen)
 
-    @work
+    @one_at_a_time
     async def action_find(self) -> None:
+        async def fetch(given: Given) -> tuple[str, bytes]:
+            return given["id"], await self.desk.client.proof(given["id"])
+
         form = Form(
             "Find a certificate",
             (Field("id", "Id", "prf_…, the x-pulse-proof of the answer"),),
             done="open it",
             check=lambda given: "" if _ID.fullmatch(given["id"]) else "That is no id: prf_ and 26 letters and digits.",
+            submit=fetch,
         )
-        given = await self.ask(form)
-        if given:
-            self._open(given["id"])
+        found = await self.ask(form)
+        if found is not None:
+            await self._read(*found)
 
-    @work
+    @one_at_a_time
     async def _open(self, proof_id: str) -> None:
         data = await self.tried(self.desk.client.proof(proof_id))
-        if data is None:
-            return
+        if data is not None:
+            await self._read(proof_id, data)
+
+    async def _read(self, proof_id: str, data: bytes) -> None:
         words = certificate.words(data, await self._names())
         details = Show(f"Certificate {proof_id}", words, copy=proof_id, actions=(_VERIFY, _EXPORT))
         match await self.ask(details):
@@ -160,33 +165,36 @@ class CertificatesPage(Page):
         if not _ID.fullmatch(proof_id):
             self.say(f"{proof_id} is no name for a file. synapse proof show writes it.", "bad")
             return
+
+        async def write(given: Given) -> str | None:
+            data, keys = await self.desk.client.proof(proof_id), await self.desk.client.proof_keys()
+            directory = files.full_path(given["directory"])
+            return await self._write(directory, {f"{proof_id}.json": data, KEYS_FILE: keys})
+
         form = Form(
             "Export a certificate",
             (Field("directory", "Directory", value="~"),),
             lines=(f"{proof_id}.json and {KEYS_FILE}, byte for byte.", files.WHERE),
             done="write both",
             check=lambda given: files.directory_problem(given["directory"]),
+            submit=write,
         )
-        given = await self.ask(form)
-        data = await self.tried(self.desk.client.proof(proof_id)) if given else None
-        keys = await self.tried(self.desk.client.proof_keys()) if data is not None else None
-        if given is not None and data is not None and keys is not None:
-            directory = files.full_path(given["directory"])
-            await self._write(directory, {f"{proof_id}.json": data, KEYS_FILE: keys})
+        written = await self.ask(form)
+        if written is not None:
+            self.say(written)
 
-    async def _write(self, directory: Path, contents: Mapping[str, bytes]) -> None:
+    async def _write(self, directory: Path, contents: Mapping[str, bytes]) -> str | None:
+        """What was written, in a sentence; None where the person thought better of it."""
         # A key set that is there already, from the export before, is no question.
         missing = {name: data for name, data in contents.items() if not files.holds(directory / name, data)}
         others = [name for name in missing if files.taken(directory / name)]
         lines = (*(str(directory / name) for name in others), "What is in there now is lost.")
         if others and not await self.ask(Ask("Replace what is there?", lines, "replace it")):
-            return
+            return None
         for name, data in missing.items():
-            pieces = files.whole(data)
-            if await self.tried(files.write(directory / name, pieces, replace=name in others)) is None:
-                return
+            await files.write(directory / name, files.whole(data), replace=name in others)
         told = " and ".join(f"{name} ({len(data)} bytes)" for name, data in contents.items())
-        self.say(f"In {directory} now: {told}.")
+        return f"In {directory} now: {told}."
 
     # What is on the screen
 

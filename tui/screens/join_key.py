@@ -10,7 +10,7 @@ from appliance.admin.client import looks, node_wire, values
 from tui.actions import Action
 from tui.screens.page import Page
 from tui.widgets.dialogs import Ask, Show
-from tui.widgets.form import Field, Form
+from tui.widgets.form import Field, Form, Given
 from tui.widgets.reading import optional, problem
 
 _NEW = Action("new", "N", "new", "Make another key in the place of this one.")
@@ -82,15 +82,22 @@ async def _another(page: Page, key: node_wire.ClusterKey) -> node_wire.ClusterKe
     """A new key, or this one where the person thinks better of it."""
     now = page.desk.tools.now()
     lines = ("With neither filled in it holds for a week, for any number of machines.",)
-    given = await page.ask(
-        Form("Make a new join key", _FIELDS, lines=lines, done="go on", check=lambda given: _wrong(given, now))
+
+    async def make(given: Given) -> node_wire.ClusterKey | None:
+        warning = ("The one before lets nobody in any more. Machines that have joined stay.",)
+        if not await page.ask(Ask("Make a new join key in its place?", warning, "make it")):
+            return None
+        return await page.desk.client.new_cluster_key(_new(given, now))
+
+    form = Form(
+        "Make a new join key",
+        _FIELDS,
+        lines=lines,
+        done="go on",
+        check=lambda given: _wrong(given, now),
+        submit=make,
     )
-    if given is None:
-        return key
-    warning = ("The one before lets nobody in any more. Machines that have joined stay.",)
-    if not await page.ask(Ask("Make a new join key in its place?", warning, "make it")):
-        return key
-    return await page.tried(page.desk.client.new_cluster_key(_new(given, now))) or key
+    return await page.ask(form) or key
 
 
 async def _revoked(page: Page, key: node_wire.ClusterKey) -> node_wire.ClusterKey | None:

@@ -4,27 +4,33 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import ClassVar
 
-from textual import work
 from textual.widget import Widget
 
 from appliance.admin.client import looks, values, wire
 from tui import actions
 from tui.look import short_moment, state, tone
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Ask, Show
 from tui.widgets.form import Field, Form
 from tui.widgets.reading import Read, optional, problem
 from tui.widgets.table import Column, Row, Table
 
-COLUMNS = (
+WIDE = 100
+"""Columns of a terminal with room for what is seldom looked at."""
+
+_COLUMNS = (
     Column("NAME"),
     Column("STATE", 10),
     Column("USER", 10),
     Column("WORKSPACE", 10),
     Column("USED", 8, right=True),
-    Column("CEILING", 8, right=True),
     Column("EXPIRES", 11),
+    Column("CEILING", 8, right=True),
 )
+_NARROW = _COLUMNS[:-1]
+
+DEFAULT = "the default one"
+"""Of users and of workspaces, as long as it is not known who there is."""
 
 
 class KeysPage(Page):
@@ -32,17 +38,30 @@ class KeysPage(Page):
     BINDINGS: ClassVar = actions.bindings("keys")
 
     _keys: tuple[wire.Key, ...] = ()
+    _users: tuple[str, ...] = (DEFAULT,)
+    _workspaces: tuple[str, ...] = (DEFAULT,)
+    _form: Form[wire.CreatedKey] | None = None
 
     def body(self) -> Iterable[Widget]:
-        yield Table(COLUMNS, empty="There is no key yet. Press n to make one for a tool.")
+        yield Table(_NARROW, empty="There is no key yet. Press n to make one for a tool.")
 
     async def load(self) -> None:
         self._keys = (await self.desk.client.keys()).keys
         self.filter_changed()
+        # Here, and not when a form is to open: what is typed would be ahead of it.
+        self._users = tuple(one.name for one in (await self.desk.client.users()).users)
+        self._workspaces = tuple(one.name for one in (await self.desk.client.workspaces()).workspaces)
+        if self._form is not None:
+            self._form.offer("user", self._users)
+            self._form.offer("workspace", self._workspaces)
 
     def filter_changed(self) -> None:
         newest_first = sorted(self._keys, key=lambda key: (key.state != "active", key.name, key.created))
-        self.show_filtered(_row(key) for key in newest_first)
+        columns = _COLUMNS if self.size.width >= WIDE else _NARROW
+        self.show_filtered((_row(key) for key in newest_first), columns=columns)
+
+    def on_resize(self) -> None:
+        self.filter_changed()
 
     @property
     def _chosen(self) -> wire.Key | None:
@@ -53,31 +72,32 @@ class KeysPage(Page):
         if (key := self._chosen) is not None:
             self.open(Show(f"Key {key.name}", _details(key), copy=key.id))
 
-    @work
+    @one_at_a_time
     async def action_create(self) -> None:
-        spaces = (await self.tried(self.desk.client.workspaces())) or wire.WorkspaceList(())
-        users = (await self.tried(self.desk.client.users())) or wire.UserList(())
-        if not spaces.workspaces or not users.users:
-            return
-        fields = (
-            Field("name", "Name", "which tool it is for, such as n8n"),
-            Field("user", "User", choices=tuple(one.name for one in users.users)),
-            Field("workspace", "Workspace", choices=tuple(one.name for one in spaces.workspaces)),
-            Field("ceiling", "Ceiling", "questions a month, such as 500; empty: none"),
-            Field("rpm", "Rate", "requests a minute, such as 30; empty: no limit"),
-            Field("expires", "Expires", "its last day (2027-01-31) or a time from now (90d); empty: never"),
-        )
         now = self.desk.tools.now()
-        given = await self.ask(Form("Make a key", fields, done="make it", check=lambda given: _wrong(given, now)))
-        if given is None:
-            return
-        made = await self.tried(self.desk.client.create_key(_new(given, now)))
+        self._form = Form(
+            "Make a key",
+            (
+                Field("name", "Name", "which tool it is for, such as n8n"),
+                Field("user", "User", choices=self._users),
+                Field("workspace", "Workspace", choices=self._workspaces),
+                Field("ceiling", "Ceiling", "questions a month, such as 500; empty: none"),
+                Field("rpm", "Rate", "requests a minute, such as 30; empty: no limit"),
+                Field("expires", "Expires", "its last day (2027-01-31) or a time from now (90d); empty: never"),
+            ),
+            done="make it",
+            check=lambda given: _wrong(given, now),
+            submit=lambda given: self.desk.client.create_key(_new(given, now)),
+        )
+        made = await self.ask(self._form)
+        self._form = None
         if made is not None:
             self.reload()
             self.say(f"Key {made.key.name} is made.")
-            await self.ask(Show(f"Key {made.key.name}: shown this once", self._how_to_use(made), copy=made.secret))
+            title = f"Key {made.key.name}: shown this once"
+            await self.ask(Show(title, self._how_to_use(made), copy=made.secret, once=True))
 
-    @work
+    @one_at_a_time
     async def action_revoke(self) -> None:
         key = self._chosen
         if key is None or key.state == "revoked":
@@ -121,8 +141,8 @@ def _new(given: Mapping[str, str], now: datetime) -> wire.NewKey:
     expires = optional(given["expires"], lambda text: values.expiry(text, now))
     return wire.NewKey(
         name=given["name"],
-        user=given["user"],
-        workspace=given["workspace"],
+        user=None if given["user"] == DEFAULT else given["user"],
+        workspace=None if given["workspace"] == DEFAULT else given["workspace"],
         ceiling_milli=optional(given["ceiling"], values.milli_questions),
         requests_per_minute=optional(given["rpm"], values.count),
         expires=expires.isoformat() if expires else None,
@@ -132,7 +152,7 @@ def _new(given: Mapping[str, str], now: datetime) -> wire.NewKey:
 def _row(key: wire.Key) -> Row:
     ceiling = looks.ABSENT if key.ceiling_milli is None else looks.questions(key.ceiling_milli)
     used = looks.ABSENT if key.used_milli is None else looks.questions(key.used_milli)
-    cells = (key.name, state(key.state), key.user, key.workspace, used, ceiling, short_moment(key.expires))
+    cells = (key.name, state(key.state), key.user, key.workspace, used, short_moment(key.expires), ceiling)
     return Row(key.id, tuple(looks.printable(cell) for cell in cells), ("strong", tone(key.state)))
 
 

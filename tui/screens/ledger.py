@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import ClassVar, cast
 
 from rich.text import Text
-from textual import work
 from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Sparkline, Static
@@ -19,9 +18,9 @@ from tui.actions import Action
 from tui.asked import Asked
 from tui.feed import Picture
 from tui.look import STYLES
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Ask, Pick, Show
-from tui.widgets.form import Field, Form
+from tui.widgets.form import Field, Form, Given, as_given
 from tui.widgets.table import Table
 
 PAGE_SIZE = 100
@@ -106,27 +105,28 @@ class LedgerPage(Page):
     def action_day(self) -> None:
         self._want(self._asked.next_day())
 
-    def action_filter(self) -> None:
-        self._fill_in()
-
-    @work
-    async def _fill_in(self) -> None:
+    @one_at_a_time
+    async def action_filter(self) -> None:
         now = self.desk.tools.now()
         form = Form(
-            "Which calls?", self._asked.fields(now), done="show them", check=lambda given: asked.problem(given, now)
+            "Which calls?",
+            self._asked.fields(now),
+            done="show them",
+            check=lambda given: asked.problem(given, now),
+            submit=as_given,
         )
         given = await self.ask(form)
         if given is not None:
             self._want(self._asked.filled(given, now))
 
-    @work
+    @one_at_a_time
     async def action_group(self) -> None:
         options = [(_CALLS, "calls", "no sums: each call on its line"), *calls.GROUPS]
         by = await self.ask(Pick("Sums by", options, chosen=self._asked.by or _CALLS))
         if by is not None:
             self._want(replace(self._asked, by=None if by == _CALLS else cast(ledger_wire.By, by)))
 
-    @work
+    @one_at_a_time
     async def action_open(self) -> None:
         if (call := self._chosen_call) is not None:
             details = Show(f"Call of {call.key}", calls.call_details(call), copy=call.proof_id, actions=(_CERTIFICATE,))
@@ -144,29 +144,32 @@ class LedgerPage(Page):
         elif self._chosen_sum is not None:
             self.say("A sum has no certificate: enter, then c, shows its calls.", "plain")
 
-    @work
+    @one_at_a_time
     async def action_export(self) -> None:
         now = self.desk.tools.now()
         wanted = self._shown or self._asked
+
+        async def write(given: Given) -> str | None:
+            path = files.full_path(given["file"])
+            taken = files.taken(path)
+            if taken and not await self.ask(Ask(f"Replace {path}?", ("What is in it now is lost.",), "replace it")):
+                return None
+            pieces = self.desk.tools.export(self.desk.client, wanted.which(now))
+            size = await files.write(path, pieces, replace=taken)
+            return f"{size} bytes are written to {path}."
+
         form = Form(
             "Export calls to a CSV file",
             (Field("file", "File", value=f"~/synapse-ledger-{now.date().isoformat()}.csv"),),
             lines=(f"Which: {wanted.words(now)}.", files.WHERE),
             done="write it",
             check=lambda given: files.problem(given["file"]),
+            submit=write,
+            asking="Writing …",
         )
-        given = await self.ask(form)
-        if given is None:
-            return
-        path = files.full_path(given["file"])
-        taken = files.taken(path)
-        if taken and not await self.ask(Ask(f"Replace {path}?", ("What is in it now is lost.",), "replace it")):
-            return
-        self.say(f"Writing {path} …", "plain")
-        pieces = self.desk.tools.export(self.desk.client, wanted.which(now))
-        size = await self.tried(files.write(path, pieces, replace=taken))
-        if size is not None:
-            self.say(f"{size} bytes are written to {path}.")
+        written = await self.ask(form)
+        if written is not None:
+            self.say(written)
 
     # What is on the screen
 

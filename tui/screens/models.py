@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Iterable
 from typing import ClassVar
 
-from textual import work
 from textual.widget import Widget
 
 from appliance.admin.client import looks, node_wire, pull_wire, wire
@@ -11,9 +10,9 @@ from tui import actions
 from tui.feed import Picture
 from tui.screens import model_lines
 from tui.screens.node_lines import SHOWN_OF_ID, called
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Ask, Copy, Pick, Show
-from tui.widgets.form import Field, Form
+from tui.widgets.form import Field, Form, Given
 from tui.widgets.lines import Block
 from tui.widgets.table import Table
 
@@ -29,12 +28,14 @@ class ModelsPage(Page):
         self._found = wire.ModelList((), ())
         self._pulls: tuple[pull_wire.Pull, ...] = ()
         self._broken_off: tuple[pull_wire.Pull, ...] = ()
+        self._fetchers: tuple[node_wire.Node, ...] | None = None
         yield Block()
         yield Table(model_lines.COLUMNS, empty="No machine is in use yet: press 2, then n, and take one in.")
 
     async def load(self) -> None:
         self._found = await self.desk.client.models()
         self._take((await self.desk.client.pulls()).pulls)
+        self._fetchers = (await self.desk.client.nodes()).nodes
 
     def picture_changed(self, before: Picture, now: Picture) -> None:
         if now.pulls is not None and (now.pulls, now.broken_off) != (before.pulls, before.broken_off):
@@ -105,7 +106,7 @@ class ModelsPage(Page):
             self.post_message(Copy(name))
             self.say(f"Sent to the terminal: {name}", "plain")
 
-    @work
+    @one_at_a_time
     async def action_choose(self) -> None:
         found = self._found
         having = model_lines.names(found)
@@ -124,7 +125,7 @@ class ModelsPage(Page):
         if await self._changed(self.desk.client.set_model(role.role, model, seen=found.revision)):
             self.say(f"{role.role.capitalize()} is {model} from the next call on.")
 
-    @work
+    @one_at_a_time
     async def action_unset(self) -> None:
         found = self._found
         were = [one for one in found.roles if one.configured]
@@ -139,12 +140,11 @@ class ModelsPage(Page):
             said = f"as {now.follows}: {now.effective}" if now.follows else now.effective or "none"
             self.say(f"{role.capitalize()} is unset; its model is now {said}.")
 
-    @work
+    @one_at_a_time
     async def action_pull(self) -> None:
-        found = await self.tried(self.desk.client.nodes())
-        if found is None:
-            return
-        machines = _by_label(found.nodes)
+        if self._fetchers is None and self.desk.picture.nodes is not None:
+            self._fetchers = self.desk.picture.nodes.nodes
+        machines = _by_label(self._fetchers or ())
         if not machines:
             self.say("No machine that runs Ollama is in use: press 2, then n, and take one in.", "plain")
             return
@@ -153,24 +153,26 @@ class ModelsPage(Page):
         if len(machines) > 1:
             fields.append(Field("machine", "Machine", choices=tuple(machines)))
         lines = (f"It goes to {next(iter(machines))}.",) if len(machines) == 1 else ("← → change the machine.",)
+
+        def start(given: Given) -> Awaitable[pull_wire.Pull]:
+            node = machines[given.get("machine", next(iter(machines)))]
+            return self.desk.client.start_pull(pull_wire.NewPull(given["name"], node.id))
+
         form = Form(
             "Get a model",
             fields,
             lines=(*lines, "It goes on by itself, also when the console is left."),
             done="get it",
             check=lambda given: "" if given["name"] else "Name a model, such as qwen3:8b.",
+            submit=start,
         )
-        given = await self.ask(form)
-        if given is None:
-            return
-        node = machines[given.get("machine", next(iter(machines)))]
-        made = await self.tried(self.desk.client.start_pull(pull_wire.NewPull(given["name"], node.id)))
+        made = await self.ask(form)
         if made is not None:
             self.say(f"{made.node} gets {made.name}.")
             self._take((made, *(pull for pull in self._pulls if pull.id != made.id)))
             self.query_one(Table).choose(made.id)
 
-    @work
+    @one_at_a_time
     async def action_cancel(self) -> None:
         pull = self._chosen_pull
         if pull is None or pull.state != "running":

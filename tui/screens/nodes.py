@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import ClassVar
 
-from textual import work
 from textual.widget import Widget
 
 from appliance.admin.client import node_wire, values
@@ -12,9 +11,9 @@ from tui.feed import Picture
 from tui.look import Tone
 from tui.screens import join_key, node_lines
 from tui.screens.node_lines import CANDIDATES, HIDDEN, called
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Ask, Show, TypeToConfirm
-from tui.widgets.form import Field, Form
+from tui.widgets.form import Field, Form, Given
 from tui.widgets.lines import Block
 from tui.widgets.reading import optional, problem
 from tui.widgets.table import Table
@@ -79,7 +78,7 @@ class NodesPage(Page):
         self._all = not self._all
         self.filter_changed()
 
-    @work
+    @one_at_a_time
     async def action_admit(self) -> None:
         node = self._chosen
         if node is None:
@@ -87,7 +86,7 @@ class NodesPage(Page):
         if node.state not in (*CANDIDATES, *HIDDEN):
             self.say(f"{called(node)} is in use already.", "plain")
             return
-        words = None
+        client = self.desk.client
         if node.words:
             form = Form(
                 f"Admit the machine {called(node)}?",
@@ -95,35 +94,47 @@ class NodesPage(Page):
                 lines=node_lines.to_compare(node),
                 done="admit it",
                 check=lambda given: "" if given["words"] else "Read them off the machine, and type them here.",
+                submit=lambda given: client.admit_node(node_wire.Admission(node.id, given["words"])),
+                asking=f"Asking {called(node)} …",
             )
-            given = await self.ask(form)
-            if given is None:
-                return
-            words = given["words"]
-        elif not await self.ask(Ask(f"Admit the machine {called(node)}?", node_lines.keyless(node), "admit it")):
+            made = await self.ask(form)
+        elif await self.ask(Ask(f"Admit the machine {called(node)}?", node_lines.keyless(node), "admit it")):
+            self.say(f"Asking {called(node)} …", "plain")
+            made = await self.tried(client.admit_node(node_wire.Admission(node.id)))
+        else:
             return
-        self.say(f"Asking {called(node)} …", "plain")
-        made = await self._told(self.desk.client.admit_node(node_wire.Admission(node.id, words)))
         if made is not None:
+            await self._look()
             self.say(f"Machine {called(made)} is admitted.")
 
-    @work
+    @one_at_a_time
     async def action_add(self) -> None:
         lines = (
             "A machine where synapse node serve runs: synapse:// and its address, nothing else.",
             "With a certificate authority of its own: synapse node add … --ca FILE, in a shell.",
         )
-        given = await self.ask(Form("Take in a machine", _ADDRESS, lines=lines, done="take it in", check=_wrong))
-        if given is None:
-            return
-        self.say(f"Asking {given['url']} …", "plain")
-        new = _new(given)
-        made = await self._told(self.desk.client.add_node(new))
-        if made is not None:
+
+        async def add(given: Given) -> tuple[node_wire.NewNode, node_wire.Node]:
+            new = _new(given)
+            return new, await self.desk.client.add_node(new)
+
+        form = Form(
+            "Take in a machine",
+            _ADDRESS,
+            lines=lines,
+            done="take it in",
+            check=_wrong,
+            submit=add,
+            asking="Asking the machine …",
+        )
+        done = await self.ask(form)
+        if done is not None:
+            new, made = done
+            await self._look()
             self.say(*_taken_in(made, clear=new.key is not None and new.url.startswith("http://")))
             self.query_one(Table).choose(made.id)
 
-    @work
+    @one_at_a_time
     async def action_drain(self) -> None:
         if (node := self._chosen) is None:
             return
@@ -132,7 +143,7 @@ class NodesPage(Page):
             left = f"{made.in_flight} still run there" if made.in_flight else "none runs there"
             self.say(f"Machine {called(made)} gets no more calls; {left}.")
 
-    @work
+    @one_at_a_time
     async def action_resume(self) -> None:
         if (node := self._chosen) is None:
             return
@@ -140,7 +151,7 @@ class NodesPage(Page):
         if made is not None:
             self.say(f"Machine {called(made)} gets calls again.")
 
-    @work
+    @one_at_a_time
     async def action_reject(self) -> None:
         node = self._chosen
         if node is None:
@@ -157,7 +168,7 @@ class NodesPage(Page):
             if gone is not None:
                 self.say(f"{called(gone)} is not shown any more.")
 
-    @work
+    @one_at_a_time
     async def action_remove(self) -> None:
         node = self._chosen
         if node is None:
@@ -169,17 +180,21 @@ class NodesPage(Page):
             if gone is not None:
                 self.say(_put_out(gone))
 
-    @work
+    @one_at_a_time
     async def action_join_key(self) -> None:
         await join_key.run(self)
 
     async def _told(self, asked: Awaitable[node_wire.Node]) -> node_wire.Node | None:
         """As `tried`, with the list as it is after it."""
         node = await self.tried(asked)
-        found = await self.tried(self.desk.client.nodes()) if node is not None else None
+        if node is not None:
+            await self._look()
+        return node
+
+    async def _look(self) -> None:
+        found = await self.tried(self.desk.client.nodes())
         if found is not None:
             self._show(found)
-        return node
 
 
 def _wrong(given: Mapping[str, str]) -> str:

@@ -1,13 +1,14 @@
 """What all pages are: the lines around, loading beside the loop, errors in one place. Knows no page."""
 
-from collections.abc import Awaitable, Iterable, Sequence
-from typing import ClassVar, TypeVar, cast
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial, wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 from textual import getters
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.css.query import NoMatches
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -19,8 +20,28 @@ from tui.widgets.dialogs import Copy, Show
 from tui.widgets.lines import KeyLine, Notice, PageLine, TopLine
 from tui.widgets.table import Column, Row, Table, fitted
 
+FLOW = "flow"
+"""The group of such workers."""
+
 T = TypeVar("T")
 A = TypeVar("A")
+Self = TypeVar("Self", bound="Page")
+P = ParamSpec("P")
+
+
+def one_at_a_time(
+    flow: Callable[Concatenate[Self, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[Self, P], None]:
+    """An action with questions, in a worker. While a page's one is under way, another does not begin."""
+
+    @wraps(flow)
+    def begin(page: Self, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        if page.works(FLOW):
+            page.say("The daemon has not answered yet: wait for it.", "plain")
+        else:
+            page.run_worker(partial(flow, page, *args, **kwargs), group=FLOW)
+
+    return begin
 
 
 SHOWN_OF_FILTER = 20
@@ -99,18 +120,6 @@ class Page(Screen[None]):
 
     def clear_notice(self) -> None:
         self.query_one(Notice).clear()
-
-    async def tried(self, asked: Awaitable[T]) -> T | None:
-        """What the daemon answers, or None after its refusal has been shown."""
-        try:
-            return await asked
-        except AdminError as error:
-            self.say(str(error), "bad")
-            return None
-
-    async def ask(self, dialog: ModalScreen[A]) -> A:
-        """What a dialog is answered. To be awaited in a worker."""
-        return await self.app.push_screen_wait(dialog)
 
     def open(self, dialog: Show) -> None:
         """Something to read, after which nothing happens."""

@@ -1,20 +1,20 @@
 """Providers: who outside may answer, in which order, and what that means for what leaves."""
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from rich.text import Text
-from textual import work
 from textual.widget import Widget
 from textual.widgets import Static
 
 from appliance.admin.client import looks, policy_wire
 from tui import actions
 from tui.look import STYLES, state, tone
-from tui.screens.page import Page
+from tui.screens import provider_form
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Ask, Pick, Show, TypeToConfirm
-from tui.widgets.form import Field, Form
+from tui.widgets.form import Field, Form, Given
 from tui.widgets.ranking import Ranking
 from tui.widgets.table import Column, Row, Table
 
@@ -35,6 +35,7 @@ class ProvidersPage(Page):
     """Of the providers that are shown."""
     _policy: policy_wire.Policy | None = None
     _workspace: str | None = None
+    _workspaces: tuple[str, ...] = ()
 
     def body(self) -> Iterable[Widget]:
         yield Table(COLUMNS, empty="No provider outside: every call stays here. Press n to add one.")
@@ -44,6 +45,7 @@ class ProvidersPage(Page):
         found = await self.desk.client.providers()
         self._providers, self._revision = found.providers, found.revision
         self._policy = await self.desk.client.policy(self._workspace)
+        self._workspaces = tuple(one.name for one in (await self.desk.client.workspaces()).workspaces)
         self.query_one(Table).show([_row(one) for one in self._providers])
         self.query_one("#policy", Static).update(_policy(self._policy))
 
@@ -60,31 +62,60 @@ class ProvidersPage(Page):
         if self._policy is not None:
             self.open(Show(f"Calls of the workspace {self._policy.workspace}", self._policy.explained))
 
-    @work
+    @one_at_a_time
     async def action_add(self) -> None:
         seen = self._revision
-        lines = (
-            "A name that is there changes that provider. What stays empty is kept,",
-            "unless its kind or its URL changes.",
-        )
         fields = (
-            Field("name", "Name", "such as openai: a-z, 0-9, dot, dash"),
             Field("kind", "Kind", choices=policy_wire.PROVIDER_KINDS),
+            Field("name", "Name", "such as openai: a-z, 0-9, dot, dash"),
             Field("base_url", "URL", "empty: the kind's own; with /v1 but for anthropic"),
             Field("key", "Key", "as the provider gave it", secret=True),
             Field("full", "Full model", "for difficult calls; without one no call goes there"),
             Field("fast", "Fast model", "for short calls; empty: the full one"),
         )
-        given = await self.ask(Form("Add or change a provider", fields, done="save", lines=lines, check=_wrong))
-        if given is None:
-            return
-        put = await self.tried(self.desk.client.put_provider(replace(_new(given), seen=seen)))
-        if put is not None:
-            self.say(f"Provider {put.provider.name} is {'changed' if put.before else 'added'}. Press t to test it.")
-        self.reload()
+        form = Form(
+            "Add a provider",
+            fields,
+            done="add it",
+            lines=("← → choose the kind.",),
+            check=lambda given: provider_form.wrong_new(given, [one.name for one in self._providers]),
+            submit=lambda given: self.desk.client.put_provider(replace(provider_form.added(given), seen=seen)),
+        )
+        if (put := await self.ask(form)) is not None:
+            self.say(f"Provider {put.provider.name} is added. Press t to test it.")
+            self.reload()
 
-    @work
-    async def action_test(self) -> None:
+    @one_at_a_time
+    async def action_change(self) -> None:
+        if (one := self._chosen) is None:
+            return
+        seen = self._revision
+
+        async def put(given: Given) -> policy_wire.PutProvider | None:
+            difference = provider_form.elsewhere(one, given)
+            if difference and not await self.ask(
+                Ask(f"Send what goes to {one.name} somewhere else?", difference, "change it")
+            ):
+                return None
+            return await self.desk.client.put_provider(replace(provider_form.changed(one, given), seen=seen))
+
+        form = Form(
+            f"Change the provider {one.name}",
+            provider_form.fields(one),
+            done="save",
+            lines=("Another kind or URL needs a key that was given for it.",),
+            check=lambda given: provider_form.wrong_change(one, given),
+            submit=put,
+        )
+        if await self.ask(form) is not None:
+            self.say(f"Provider {one.name} is changed. Press t to test it.")
+            self.reload()
+
+    def action_test(self) -> None:
+        if not self.works("test"):
+            self.run_worker(self._test, group="test")
+
+    async def _test(self) -> None:
         if (one := self._chosen) is None:
             return
         self.say(f"Asking {one.name} …", "plain")
@@ -94,7 +125,7 @@ class ProvidersPage(Page):
         elif check is not None:
             self.say(f"{one.name}: {check.problem} {check.advice}", "bad")
 
-    @work
+    @one_at_a_time
     async def action_allow(self) -> None:
         policy = self._policy
         if policy is None:
@@ -113,7 +144,7 @@ class ProvidersPage(Page):
             changed = client.clear_allow_list(policy.workspace, seen=policy.revision)
         await self._change(changed, f"The allow-list of {policy.workspace} is written.")
 
-    @work
+    @one_at_a_time
     async def action_active(self) -> None:
         policy = self._policy
         if policy is None:
@@ -129,19 +160,16 @@ class ProvidersPage(Page):
             changed = self.desk.client.set_active(name, seen=policy.revision)
             await self._change(changed, f"Calls without an allow-list go to {name}.")
 
-    @work
+    @one_at_a_time
     async def action_workspace(self) -> None:
-        spaces = await self.tried(self.desk.client.workspaces())
-        if spaces is None:
-            return
-        options = [(one.name, one.name, "") for one in spaces.workspaces]
+        options = [(one, one, "") for one in self._workspaces]
         shown = self._policy.workspace if self._policy else ""
         name = await self.ask(Pick("Whose allow-list?", options, chosen=shown))
         if name is not None:
             self._workspace = name
             self.reload()
 
-    @work
+    @one_at_a_time
     async def action_unscannable(self) -> None:
         policy = self._policy
         if policy is None:
@@ -158,7 +186,7 @@ class ProvidersPage(Page):
             changed = self.desk.client.set_unscannable(then, seen=policy.revision)
             await self._change(changed, f"Pictures and files towards providers: {then}.")
 
-    @work
+    @one_at_a_time
     async def action_open_machines(self) -> None:
         policy = self._policy
         if policy is None:
@@ -172,7 +200,7 @@ class ProvidersPage(Page):
             changed = self.desk.client.set_sensitive_on_open(then, seen=policy.revision)
             await self._change(changed, f"Sensitive calls on machines without a key: {then}.")
 
-    @work
+    @one_at_a_time
     async def action_remove(self) -> None:
         if (one := self._chosen) is None:
             return
@@ -193,25 +221,6 @@ class ProvidersPage(Page):
         if await self.tried(changed) is not None:
             self.say(done)
         self.reload()
-
-
-def _wrong(given: Mapping[str, str]) -> str:
-    if not given["name"]:
-        return "Give it a name, such as openai."
-    if given["kind"] == "openai-compatible" and not given["base_url"]:
-        return "An openai-compatible provider has no address of its own: give its URL."
-    return ""
-
-
-def _new(given: Mapping[str, str]) -> policy_wire.NewProvider:
-    return policy_wire.NewProvider(
-        name=given["name"],
-        kind=cast("policy_wire.ProviderKind", given["kind"]),
-        base_url=given["base_url"] or None,
-        key=given["key"] or None,
-        full=given["full"] or None,
-        fast=given["fast"] or None,
-    )
 
 
 def _how(one: policy_wire.Provider) -> str:

@@ -8,7 +8,6 @@ from typing import ClassVar, cast
 
 from rich.style import Style
 from rich.text import Text
-from textual import work
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
@@ -16,7 +15,7 @@ from textual.widgets import Static, TextArea
 from appliance.admin.client import looks, wire
 from tui import actions
 from tui.look import STYLES
-from tui.screens.page import Page
+from tui.screens.page import Page, one_at_a_time
 from tui.widgets.dialogs import Pick, TypeToConfirm
 from tui.widgets.table import Column, Row, Table
 
@@ -75,7 +74,7 @@ class ShieldPage(Page):
         self.query_one(TextArea).load_text("")
         self._show_nothing()
 
-    @work
+    @one_at_a_time
     async def action_mode(self) -> None:
         if (shield := self._shield) is None:
             return

@@ -13,6 +13,7 @@ from appliance.admin.client import looks
 from tui import actions
 from tui.feed import Picture
 from tui.look import STYLES, Tone
+from tui.widgets.table import cut
 
 
 class TopLine(Static):
@@ -48,6 +49,7 @@ def top_text(picture: Picture, width: int) -> Text:
         how, tone = "✗ daemon in trouble", STYLES["bad"]
     else:
         how, tone = "● live", STYLES["good"]
+    about = cut(about, max(width - cell_len(how) - 1, 0))
     room = max(width - cell_len(about) - cell_len(how), 1)
     return Text.assemble((about, STYLES["strong"]), " " * room, (how, tone))
 

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
-from appliance.admin.client import looks
+from tui.widgets.frame import Dialog
 from tui.widgets.table import Column, Row, Table
 
 
-class Ranking(ModalScreen[tuple[str, ...] | None]):
+class Ranking(Dialog[tuple[str, ...] | None]):
     """`candidates` are ids, each with what to know of it; `ranked` those that are in already, best first."""
 
     BINDINGS: ClassVar = [
@@ -25,18 +23,19 @@ class Ranking(ModalScreen[tuple[str, ...] | None]):
     ]
 
     def __init__(self, title: str, candidates: Sequence[tuple[str, str]], ranked: Sequence[str]) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title)
         self._about = dict(candidates)
         self._ranked = [name for name in ranked if name in self._about]
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(looks.printable(self._title), classes="title", markup=False)
-            width = max((len(name) for name in self._about), default=4)
-            yield Table((Column("", 6), Column("NAME", width), Column("")), empty="There is nobody to choose from.")
-            keys = "↑ ↓ move   space in or out   u up   d down   enter save   esc leave it"
-            yield Static(keys, classes="keys", markup=False)
+    def content(self) -> ComposeResult:
+        width = max((cell_len(name) for name in self._about), default=4)
+        columns = (Column("", 6), Column("NAME", width), Column(""))
+        table = Table(columns, empty="There is nobody to choose from.")
+        table.add_class("fits")
+        yield table
+
+    def keys(self) -> Sequence[str]:
+        return "↑ ↓ move", "space in or out", "u up", "d down", "enter save", "esc leave it"
 
     def on_mount(self) -> None:
         table = self.query_one(Table)

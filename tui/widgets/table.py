@@ -233,7 +233,13 @@ class Table(ScrollView, can_focus=True):
 
 def fitted(text: str, width: int, *, right: bool = False) -> str:
     """Exactly so many columns; what is too long is cut, and says so."""
-    if cell_len(text) > width:
-        return set_cell_size(text, max(width - 1, 0)) + "…" if width else ""
+    text = cut(text, width)
     room = " " * (width - cell_len(text))
     return room + text if right else text + room
+
+
+def cut(text: str, width: int) -> str:
+    """So many columns at most."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - 1, 0)) + "…" if width else ""

@@ -197,10 +197,12 @@ async def test_other_files_are_replaced_only_after_a_yes(seat: Seat, served: Dae
     await seat.press("e", "enter")
     await seat.sees("Replace what is there?", "keys.json", "n or enter: no, change nothing")
     await seat.press("enter")
-    await seat.sees("ASKED FOR")
+    await seat.sees("Export a certificate", "~")
     assert names(home) == ["keys.json"]
     assert (home / "keys.json").read_bytes() == b"mine"
-    await seat.press("e", "enter", "y")
+    await seat.press("enter")
+    await seat.sees("Replace what is there?")
+    await seat.press("y")
     await seat.sees("✓ In", "bytes) and keys.json (")
     assert (home / "keys.json").read_bytes() == served.proofs.key_set
 

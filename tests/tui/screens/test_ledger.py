@@ -21,7 +21,7 @@ from appliance.store.migrate import migrate
 from tests.admin.ledgers import LOCAL, fill
 from tests.admin.played import Daemon
 from tests.store import many_calls
-from tests.tui.seats import LARGE, NOW, TOOLS, Seat, seated
+from tests.tui.seats import LARGE, NOW, TOOLS, Seat, keys_of, seated
 from tests.waiting import until
 from tui.screens.ledger import PAGE_SIZE
 from tui.widgets.table import Table
@@ -234,15 +234,24 @@ async def test_the_calls_that_are_shown_go_to_a_file(seat: Seat, home: Path):
     assert names(home) == [path.name]
 
 
+async def test_the_name_of_the_file_is_read_whole_before_enter(seat: Seat, home: Path):
+    path = home / "burst.csv"
+    await seat.burst("e", "ctrl+u", *keys_of(str(path)), "enter")
+    await seat.sees("bytes are written to")
+    assert names(home) == [path.name]
+
+
 async def test_another_file_is_replaced_only_after_a_yes(seat: Seat, home: Path):
     path = home / "synapse-ledger-2026-11-29.csv"
     path.write_text("mine")
     await seat.press("e", "enter")
     await seat.sees("Replace ", "What is in it now is lost.", "n or enter: no, change nothing")
     await seat.press("enter")
-    await seat.sees("all calls")
+    await seat.sees("Export calls to a CSV file", "~/synapse-ledger-2026-11-29.csv")
     assert path.read_text() == "mine"
-    await seat.press("e", "enter", "y")
+    await seat.press("enter")
+    await seat.sees("Replace ")
+    await seat.press("y")
     await seat.sees("bytes are written to")
     assert path.read_text().startswith("at,proof_id")
 

@@ -12,7 +12,7 @@ from appliance.admin.peers import AdminListener
 from appliance.admin.pulls import Pulls
 from appliance.lanes.pulling import Progress, PullFailed
 from tests.admin.played import MACHINE, NOW, Daemon
-from tests.tui.seats import LARGE, SMALL, Seat, seated
+from tests.tui.seats import LARGE, SMALL, Seat, keys_of, seated
 from tests.waiting import until
 
 QWEN = replace(MACHINE, models=("smollm2:latest", "qwen3:8b"))
@@ -177,12 +177,20 @@ class TestPulling:
         await seat.press("end", "enter")
         await seat.sees("The pull of qwen3:9z", "There is no such model.", "See ollama.com/library.")
 
+    async def test_keys_that_come_at_once_are_all_of_the_name(self, seat: Seat, client: Client):
+        await seat.press("8")
+        await seat.sees("smollm2:latest")
+        await seat.burst("p", *keys_of("qwen"), "enter", "q")
+        await seat.sees("✓ 127.0.0.1:11434 gets qwen.")
+        assert seat.console.is_running
+        assert [pull.name for pull in await pulls(client)] == ["qwen"]
+
     async def test_what_the_daemon_refuses_is_said(self, seat: Seat, client: Client):
         await client.start_pull(pull_wire.NewPull("qwen3:8b"))
         await seat.press("8", "p")
         await seat.type("mistral")
         await seat.press("enter")
-        await seat.sees("✗ 127.0.0.1:11434 is pulling qwen3:8b now, and pulls one model at a time.")
+        await seat.reads("✗ 127.0.0.1:11434 is pulling qwen3:8b now, and pulls one model at a time.", "mistral")
 
     @pytest.mark.parametrize("page", ["8", "5"])
     async def test_one_that_ends_with_the_daemon_is_said_to_have_broken_off(

@@ -139,7 +139,7 @@ class TestAdmitting:
             await seat.sees("Its last two words")
             await seat.type(" ".join(words(Identity.create().id)[-2:]))
             await seat.press("enter")
-            await seat.sees("✗ These are not the words of its key.", "? candidate")
+            await seat.sees("✗ These are not the words of its key.", "Its last two words")
             assert await state(client, node.id) == "candidate"
 
     async def test_what_a_candidate_is_suspected_of_stands_before_its_words(

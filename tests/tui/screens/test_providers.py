@@ -14,9 +14,9 @@ OPENAI = NewProvider("openai", "openai", None, "sk-2", "gpt-4o", "gpt-4o-mini")
 async def test_a_provider_is_added_tested_and_its_key_never_seen(seat: Seat, client: Client, daemon: Daemon):
     await seat.press("4")
     await seat.sees("No provider outside: every call stays here. Press n to add one.")
-    await seat.press("n")
+    await seat.press("n", "enter")
     await seat.type("openai")
-    await seat.press("enter", "enter", "enter")
+    await seat.press("enter", "enter")
     await seat.type("sk-hidden")
     assert "sk-hidden" not in seat.text()
     await seat.press("enter")
@@ -34,12 +34,81 @@ async def test_a_provider_is_added_tested_and_its_key_never_seen(seat: Seat, cli
 
 
 async def test_one_of_no_known_address_needs_it(seat: Seat, client: Client):
-    await seat.press("4", "n")
+    await seat.press("4", "n", "left", "enter")
     await seat.type("rack")
-    await seat.press("enter", "left", "ctrl+s")
+    await seat.press("ctrl+s")
     await seat.sees("‹ openai-compatible ›", "give its URL")
     await seat.press("escape")
     assert (await client.providers()).providers == ()
+
+
+async def test_a_new_one_needs_a_key_and_a_name_of_its_own(seat: Seat, client: Client):
+    await client.put_provider(RACK)
+    await seat.press("4")
+    await seat.sees("rack")
+    await seat.press("n", "enter", "n", "ctrl+s")
+    await seat.sees("✗ A new provider needs its key.")
+    await seat.press("backspace")
+    await seat.type("rack")
+    await seat.press("ctrl+s")
+    await seat.reads("✗ There is a provider rack already: esc, choose it, and press c to change it.")
+    await seat.press("escape")
+    assert [(one.name, one.kind) for one in (await client.providers()).providers] == [("rack", "openai-compatible")]
+
+
+async def test_a_new_key_for_a_provider_changes_nothing_else(seat: Seat, client: Client, daemon: Daemon):
+    await client.put_provider(RACK)
+    (before,) = (await client.providers()).providers
+    await seat.press("4")
+    await seat.sees("rack", "c change")
+    await seat.press("c")
+    await seat.sees("Change the provider rack", "‹ openai-compatible ›", RACK.base_url or "", "empty: the key it has")
+    await seat.press("enter", "enter")
+    await seat.type("sk-newer")
+    await seat.press("ctrl+s")
+    await seat.sees("✓ Provider rack is changed. Press t to test it.")
+    assert (await client.providers()).providers == (before,)
+    await seat.press("t")
+    await seat.sees("✓ rack answers.")
+    assert (daemon.checker.asked[0].key, daemon.checker.asked[0].base_url) == ("sk-newer", RACK.base_url)
+
+
+async def test_another_place_needs_a_key_and_is_asked_for_with_now_and_then(seat: Seat, client: Client):
+    await client.put_provider(RACK)
+    (before,) = (await client.providers()).providers
+    await seat.press("4")
+    await seat.sees("rack")
+    await seat.press("c", "enter", "ctrl+u")
+    await seat.type("https://other.example.com/v1")
+    await seat.press("ctrl+s")
+    await seat.reads("With another kind or URL type a key: the one it has was given for https://rack.example.com/v1.")
+    assert "--key" not in seat.text()
+    await seat.press("enter")
+    await seat.type("sk-other")
+    await seat.press("ctrl+s")
+    await seat.sees("Now   openai-compatible at https://rack", "Then  openai-compatible at https://other")
+    await seat.press("enter")
+    await seat.sees("Change the provider rack", "https://other.example.com/v1")
+    assert (await client.providers()).providers == (before,)
+    await seat.press("ctrl+s")
+    await seat.sees("Then  openai-compatible at https://other")
+    await seat.press("y")
+    await seat.sees("✓ Provider rack is changed.")
+    (after,) = (await client.providers()).providers
+    assert (after.base_url, after.full) == ("https://other.example.com/v1", "qwen3")
+
+
+async def test_what_the_daemon_refuses_leaves_the_form_as_it_is(seat: Seat, client: Client):
+    await seat.press("4", "n", "enter")
+    await seat.type("Bad Name")
+    await seat.press("enter", "enter")
+    await seat.type("sk-typed")
+    await seat.press("ctrl+s")
+    await seat.sees("✗ That is no provider's name.", "Bad Name", "••••••••")
+    await seat.press("up", "up", "ctrl+u")
+    await seat.type("openai")
+    await seat.press("ctrl+s")
+    await seat.sees("✓ Provider openai is added.")
 
 
 async def test_an_allow_list_is_ranked_and_says_what_may_leave(seat: Seat, client: Client):

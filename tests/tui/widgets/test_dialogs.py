@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from textual.app import App
 from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from tui.actions import Action
 from tui.widgets.dialogs import Ask, Copy, Pick, Show, TypeToConfirm
+from tui.widgets.table import Table
 
 
 class Bench(App[None]):
@@ -74,6 +76,43 @@ async def test_what_is_shown_can_be_copied_and_is_closed_by_an_action():
         await pilot.press("y", "v")
         await pilot.pause()
     assert (app.copied, app.answers) == (["prf_1"], ["verify"])
+
+
+async def test_what_is_shown_once_is_closed_by_escape_alone():
+    secret = Show("Key", ["sk_live_1"], copy="sk_live_1", once=True)
+    assert await answered(secret, "enter", "q", "space", "enter") == []
+    assert await answered(Show("Key", ["sk_live_1"], once=True), "enter", "escape") == [None]
+
+
+MANY = [(f"id-{number}", f"title {number}", "") for number in range(30)]
+
+
+async def test_one_of_many_is_found_by_typing():
+    assert await answered(Pick("Which?", MANY), "2", "7", "enter") == ["id-27"]
+    assert await answered(Pick("Which?", MANY), "9", "x", "enter") == [None]
+    assert await answered(Pick("Which?", MANY), "9", "x", "backspace", "down", "enter") == ["id-19"]
+
+
+async def test_wide_characters_take_their_two_columns():
+    app = Bench()
+    wide = "経理部" * 9
+    async with app.run_test(size=(80, 24)) as pilot:
+        pick = Pick("Which?", [(wide, wide, "x"), ("b", "b", "y")])
+        app.push_screen(pick)
+        await pilot.pause()
+        table = pick.query_one(Table)
+        assert wide in table.render_line(1).text
+
+
+async def test_a_name_that_is_too_long_for_its_line_is_shown_whole_below():
+    app = Bench()
+    long = "machine-" * 12
+    async with app.run_test(size=(60, 24)) as pilot:
+        pick = Pick("Which?", [("a", "a", ""), (long, long, "")])
+        app.push_screen(pick)
+        await pilot.press("down")
+        await pilot.pause()
+        assert str(pick.query_one(".said", Static).render()) == long
 
 
 async def test_without_anything_to_copy_y_does_nothing():

@@ -36,6 +36,18 @@ def test_the_top_says_with_whom_we_speak_and_how_it_is(picture: Picture, about: 
     assert cell_len(line) == 80
 
 
+@pytest.mark.parametrize("width", [30, 40, 60])
+@pytest.mark.parametrize(
+    ("picture", "how"),
+    [(Picture(status=STATUS), "● live"), (Picture(status=STATUS, stale=NOW, why="x"), "◌ stale since 18:57:03Z")],
+)
+def test_however_narrow_the_state_is_on_the_screen(picture: Picture, how: str, width: int):
+    line = top_text(picture, width).plain
+    assert cell_len(line) == width
+    assert line.startswith("Syn")
+    assert line.endswith(f" {how}")
+
+
 def test_a_long_version_does_not_push_the_state_out():
     line = top_text(Picture(status=replace(STATUS, version="0.1.0.dev12345+g0123456789")), 80).plain
     assert cell_len(line) == 80
