@@ -112,14 +112,26 @@ class Page(Screen[None]):
         self.run_worker(self._loaded, group="load", exclusive=True)
 
     def works(self, group: str) -> bool:
-        """Whether a worker of this group is under way."""
-        return any(worker.node is self and worker.group == group and worker.is_running for worker in self.workers)
+        """Whether a worker of this page and group is under way."""
+        return any(one.node is self and one.group == group and not one.is_finished for one in self.workers)
 
     def say(self, sentence: str, tone: Tone = "good") -> None:
         self.query_one(Notice).say(sentence, tone)
 
     def clear_notice(self) -> None:
         self.query_one(Notice).clear()
+
+    async def tried(self, asked: Awaitable[T]) -> T | None:
+        """What the daemon answers, or None after its refusal has been shown."""
+        try:
+            return await asked
+        except AdminError as error:
+            self.say(str(error), "bad")
+            return None
+
+    async def ask(self, dialog: ModalScreen[A]) -> A:
+        """What a dialog is answered. To be awaited in a worker."""
+        return await self.app.push_screen_wait(dialog)
 
     def open(self, dialog: Show) -> None:
         """Something to read, after which nothing happens."""
