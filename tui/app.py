@@ -82,6 +82,11 @@ class Console(TypedApp):
     def action_reload(self) -> None:
         self._page.reload()
 
+    def action_command_palette(self) -> None:
+        # Over a dialog it would open another one, and what the dialog ends with would close the palette.
+        if self.screen is self._page:
+            super().action_command_palette()
+
     def action_help(self) -> None:
         keys = list(actions.help_lines(self._page.NAME))
         width = max(len(key) for key, _ in keys)

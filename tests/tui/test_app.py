@@ -45,6 +45,12 @@ async def test_the_palette_finds_a_page_and_an_action(seat: Seat):
     await seat.sees("Make a key")
 
 
+async def test_over_a_form_there_is_no_palette(seat: Seat):
+    await seat.press("5", "n", "ctrl+p")
+    await seat.type("go to")
+    await seat.sees("Make a key", "Name        go to")
+
+
 async def test_a_daemon_that_dies_is_said_to_be_dead_and_one_that_comes_back_is_live(client: Client, daemon: Daemon):
     listener = await AdminListener.open(daemon.socket.with_suffix(".2"), create_app(daemon.service, daemon.events))
     async with Client(daemon.socket.with_suffix(".2")) as other, seated(other) as seat:

@@ -114,6 +114,7 @@ class LedgerPage(Page):
             done="show them",
             check=lambda given: asked.problem(given, now),
             submit=as_given,
+            asking="",
         )
         given = await self.ask(form)
         if given is not None:
