@@ -37,7 +37,8 @@ class KeysPage(Page):
     NAME = "keys"
     BINDINGS: ClassVar = actions.bindings("keys")
 
-    _keys: tuple[wire.Key, ...] = ()
+    _keys: tuple[wire.Key, ...] | None = None
+    """None until the daemon has told them."""
     _users: tuple[str, ...] = (DEFAULT,)
     _workspaces: tuple[str, ...] = (DEFAULT,)
     _form: Form[wire.CreatedKey] | None = None
@@ -56,17 +57,18 @@ class KeysPage(Page):
             self._form.offer("workspace", self._workspaces)
 
     def filter_changed(self) -> None:
-        newest_first = sorted(self._keys, key=lambda key: (key.state != "active", key.name, key.created))
+        newest_first = sorted(self._keys or (), key=lambda key: (key.state != "active", key.name, key.created))
         columns = _COLUMNS if self.size.width >= WIDE else _NARROW
         self.show_filtered((_row(key) for key in newest_first), columns=columns)
 
     def on_resize(self) -> None:
-        self.filter_changed()
+        if self._keys is not None:
+            self.filter_changed()
 
     @property
     def _chosen(self) -> wire.Key | None:
         row = self.query_one(Table).chosen
-        return next((key for key in self._keys if row is not None and key.id == row.id), None)
+        return next((key for key in self._keys or () if row is not None and key.id == row.id), None)
 
     def action_open(self) -> None:
         if (key := self._chosen) is not None:
