@@ -8,11 +8,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
 from appliance.cluster.scheduler import Scheduler
 from tests.box import Box, box
 from tests.upstreams.ollama import OllamaDouble, done, line, ollama_double, refuses, says
 from tests.waiting import until
+
+pytestmark = pytest.mark.alone
 
 CALLERS = 64
 ANSWER_SECONDS = 0.2

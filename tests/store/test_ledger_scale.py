@@ -17,6 +17,8 @@ from appliance.store.retention import STEP_ROWS, delete_old
 from appliance.store.rollups import month_milli, sums
 from tests.store.many_calls import ENDINGS, EXTERNAL_MODELS, FIRST_DAY, KEYS, LOCAL_MODELS, NODES, TASKS, fill
 
+pytestmark = pytest.mark.alone
+
 ROWS, KINDS = 250_000, 1_000
 DAYS = 31
 BOUND_MS = 20

@@ -224,7 +224,7 @@ async def test_a_provider_that_somebody_else_added_meanwhile_is_not_overwritten(
     await seat.press("enter", "enter")
     await seat.type("sk-mine")
     await seat.press("ctrl+s")
-    await seat.sees("✗", "has changed the provider openai meanwhile (provider.put")
+    await seat.sees("✗ There is a provider openai already")
     assert [one.full for one in (await client.providers()).providers] == ["gpt-4o"]
 
 
