@@ -69,9 +69,9 @@ class Console(TypedApp):
             self.add_mode(page.NAME, _maker(page, self._desk))  # pyright: ignore[reportUnknownMemberType]
 
     def on_mount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):  # the terminal is left as it was found
-            loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
+        # The terminal is left as it was found. After SIGHUP there is none, and the process ends at once.
+        leave = partial(self.exit, return_code=128 + signal.SIGTERM)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leave)
         self.run_worker(self._feed.run, group="feed")
 
     def action_page(self, name: str) -> None:

@@ -66,6 +66,11 @@ class Terminal:
         """Of the terminal: whether it echoes, and what its keys mean."""
         return termios.tcgetattr(self._slave)
 
+    def hang_up(self) -> None:
+        """The terminal is gone. No signal is sent, as it is to nobody in particular where nobody has it for its own."""
+        os.close(self._slave)
+        os.close(self._master)
+
     def close(self) -> int:
         """End the program where it still runs; its exit code."""
         if self.process.poll() is None:

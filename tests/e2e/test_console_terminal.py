@@ -55,12 +55,18 @@ def test_the_terminal_is_whole_afterwards(terminal: Terminal):
     assert LEAVES_ALTERNATE_SCREEN in terminal.wrote
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_it_leaves_the_terminal_whole_when_it_is_ended(terminal: Terminal, number: signal.Signals):
+def test_it_ends_with_its_terminal_and_does_not_ask_it_again_and_again(installation: Installation):
+    terminal = Terminal([str(installation.program), "admin"], installation.environ)
     terminal.until("live")
-    terminal.process.send_signal(number)
+    terminal.hang_up()
+    assert terminal.process.wait(10) == -signal.SIGHUP
+
+
+def test_it_leaves_the_terminal_whole_when_it_is_ended(terminal: Terminal):
+    terminal.until("live")
+    terminal.process.send_signal(signal.SIGTERM)
     terminal.until(SHOWS_CURSOR.decode())
-    assert terminal.process.wait(10) == 128 + number
+    assert terminal.process.wait(10) == 128 + signal.SIGTERM
     assert terminal.settings() == terminal.before
     assert LEAVES_ALTERNATE_SCREEN in terminal.wrote
 
