@@ -66,6 +66,15 @@ class Terminal:
         """Of the terminal: whether it echoes, and what its keys mean."""
         return termios.tcgetattr(self._slave)
 
+    def drag(self, text: str) -> None:
+        """Make the window larger, step by step as a person drags it, until this is in it."""
+        for step in range(10):
+            self.resize(111 + step, 31 + step)
+            self.read(1)
+            if text.encode() in self.wrote:
+                return
+        raise AssertionError(f"{text!r} did not come:\n{self.wrote[-2000:]!r}")
+
     def hang_up(self) -> None:
         """The terminal is gone. No signal is sent, as it is to nobody in particular where nobody has it for its own."""
         os.close(self._slave)

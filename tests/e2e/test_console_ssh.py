@@ -81,8 +81,7 @@ def consoles(installation: Installation) -> list[int]:
 def test_it_opens_takes_another_size_and_leaves_the_terminal_whole(server: Server, installation: Installation):
     terminal = server.console(installation)
     terminal.until("live")
-    terminal.resize(120, 40)
-    terminal.until("7 Certificates")
+    terminal.drag("7 Certificates")
     terminal.type("5")
     terminal.until("e2e")
     terminal.type("q")

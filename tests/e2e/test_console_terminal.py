@@ -85,8 +85,7 @@ def test_bytes_of_another_encoding_end_nothing(terminal: Terminal):
 
 def test_another_size_is_taken(terminal: Terminal):
     terminal.until("live")
-    terminal.resize(120, 40)
-    terminal.until("7 Certificates")
+    terminal.drag("7 Certificates")
 
 
 def test_a_daemon_that_is_killed_and_comes_back(terminal: Terminal, installation: Installation):
