@@ -1,5 +1,6 @@
 """`synapse admin`: starts the console, and lends it what only this side has: verification and the ledger's CSV."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -22,6 +23,8 @@ async def run(socket: Path, *, mouse: bool) -> Outcome:
     # Textual draws on stderr.
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise AdminError("The console needs a terminal.", advice="Over SSH: ssh -t HOST synapse admin.")
+    for name in ("COLUMNS", "LINES"):  # where they are exported, Textual would hold the window at that size
+        os.environ.pop(name, None)
     async with Client(socket) as client:
         tools = Tools(verify=verdict, export=ledger.export, now=utc_now)
         console = Console(client, tools)

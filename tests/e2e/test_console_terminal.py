@@ -83,9 +83,13 @@ def test_bytes_of_another_encoding_end_nothing(terminal: Terminal):
     terminal.until("new key")
 
 
-def test_another_size_is_taken(terminal: Terminal):
+@pytest.mark.parametrize("exported", [{}, {"COLUMNS": "80", "LINES": "24"}], ids=["plain", "exported"])
+def test_another_size_is_taken(installation: Installation, exported: dict[str, str]):
+    environ = {name: value for name, value in installation.environ.items() if name not in ("COLUMNS", "LINES")}
+    terminal = Terminal([str(installation.program), "admin"], environ | exported)
     terminal.until("live")
     terminal.drag("7 Certificates")
+    terminal.close()
 
 
 def test_a_daemon_that_is_killed_and_comes_back(terminal: Terminal, installation: Installation):
