@@ -38,7 +38,7 @@ class PageName:
     help: str
 
 
-_SHOWN = {"slash": "/", "question_mark": "?", "escape": "esc", "ctrl+p": "^p", "plus": "+", "minus": "-"}
+_SHOWN = {"slash": "/", "question_mark": "?", "ctrl+p": "^p"}
 
 PAGES = (
     PageName("overview", "1", "Overview", "Overview", "How the gateway is, and what to do next."),

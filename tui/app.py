@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar, cast
 
-from textual import events
 from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -34,9 +33,6 @@ from tui.typed import TypedApp
 from tui.widgets.dialogs import Copy, Show
 
 FIRST_PAGE = "overview"
-
-RESIZED_SECONDS = 0.1
-"""After which every part of the console has taken a new size of its terminal."""
 
 _PAGES: tuple[type[Page], ...] = (
     OverviewPage,
@@ -77,16 +73,6 @@ class Console(TypedApp):
         leave = partial(self.exit, return_code=128 + signal.SIGTERM)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leave)
         self.run_worker(self._feed.run, group="feed")
-
-    def on_resize(self) -> None:
-        # Textual takes a new size by a timer of 8 ms, which it skips on a machine that is busy just then, and never
-        # sets again. So it is looked at once more.
-        asyncio.get_running_loop().call_later(RESIZED_SECONDS, self._check_size)
-
-    def _check_size(self) -> None:
-        if self.is_running and self.screen_stack and not self._page.fills(self.size):
-            for screen in self.screen_stack:
-                screen.post_message(events.Resize(self.size, self.size))
 
     def action_page(self, name: str) -> None:
         if name != self._page.NAME:

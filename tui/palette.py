@@ -1,6 +1,7 @@
 """The command palette: the actions of the page that is shown and all pages, by their names."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from textual.app import SystemCommand
 
@@ -12,10 +13,6 @@ def commands(page: str, press: Callable[[str], None], go: Callable[[str], None])
     for action in (*actions.ON_PAGE[page], *actions.EVERYWHERE):
         if action.name != "command_palette":
             title = f"{action.label.capitalize()} ({action.shown_key})"
-            yield SystemCommand(title, action.help, _bound(press, action.name))
+            yield SystemCommand(title, action.help, partial(press, action.name))
     for other in actions.PAGES:
-        yield SystemCommand(f"Go to {other.title} ({other.key})", other.help, _bound(go, other.name))
-
-
-def _bound(call: Callable[[str], None], name: str) -> Callable[[], None]:
-    return lambda: call(name)
+        yield SystemCommand(f"Go to {other.title} ({other.key})", other.help, partial(go, other.name))

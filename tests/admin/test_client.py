@@ -1,6 +1,5 @@
 """The typed client against a real socket; and against sockets where no daemon, or a strange one, answers."""
 
-import asyncio
 import contextlib
 import os
 import socket
@@ -18,6 +17,7 @@ from appliance.admin.pull_wire import NewPull, PullList
 from appliance.errors import AdminError
 from appliance.lanes.pulling import Progress
 from tests.admin.played import MACHINE, Daemon
+from tests.admin.strangers import answering
 
 
 async def test_every_operation(client: Client, listening: Daemon):
@@ -205,19 +205,6 @@ class TestNobodyThere:
 
 
 class TestStrangeAnswers:
-    @contextlib.asynccontextmanager
-    async def answering(self, path: Path, answer: bytes) -> AsyncIterator[Path]:
-        async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(answer)
-            writer.close()
-            await writer.wait_closed()
-
-        server = await asyncio.start_unix_server(one, path)
-        yield path
-        server.close()
-        await server.wait_closed()
-
     @pytest.mark.parametrize(
         ("answer", "message"),
         [
@@ -231,7 +218,7 @@ class TestStrangeAnswers:
         ],
     )
     async def test_each_is_one_clear_error(self, tmp_path: Path, answer: bytes, message: str):
-        async with self.answering(tmp_path / "admin.sock", answer) as path:
+        async with answering(tmp_path / "admin.sock", answer) as path:
             with pytest.raises(AdminError) as caught:
                 async with Client(path, timeout=5) as client:
                     await client.status()
@@ -242,7 +229,7 @@ class TestStrangeAnswers:
         ("status", "advice"), [(413, "Shorten"), (431, "Shorten"), (500, "Look in its log."), (502, "Look in its log.")]
     )
     async def test_a_status_alone_has_a_next_step(self, tmp_path: Path, status: int, advice: str):
-        async with self.answering(tmp_path / "admin.sock", b"HTTP/1.1 %d X\r\n\r\n" % status) as path:
+        async with answering(tmp_path / "admin.sock", b"HTTP/1.1 %d X\r\n\r\n" % status) as path:
             with pytest.raises(AdminError) as caught:
                 async with Client(path, timeout=5) as client:
                     await client.status()

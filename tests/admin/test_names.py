@@ -1,10 +1,8 @@
 """Names of a real admin socket; only what runs behind it is played."""
 
 import asyncio
-import contextlib
 import socket
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import get_args
 
@@ -19,24 +17,11 @@ from appliance.admin.policy_wire import NewProvider
 from appliance.errors import AdminError
 from appliance.parsing import Kind
 from tests.admin.played import Daemon
+from tests.admin.strangers import answering
 
 
 async def asked(path: Path, kind: Kind) -> tuple[Name, ...]:
     return await asyncio.to_thread(names, path, kind)
-
-
-@contextlib.asynccontextmanager
-async def answering(path: Path, answer: bytes) -> AsyncIterator[Path]:
-    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(answer)
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_unix_server(one, path)
-    yield path
-    server.close()
-    await server.wait_closed()
 
 
 async def test_what_a_daemon_knows(client: Client, listening: Daemon):

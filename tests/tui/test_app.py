@@ -93,14 +93,6 @@ async def test_a_larger_window_has_the_whole_titles(client: Client):
         await seat.sees("7 Certificates")
 
 
-async def test_a_new_size_is_taken_even_where_textual_has_lost_it(seat: Seat):
-    """As it does on a busy machine: a timer that was skipped stands in the way of every later one."""
-    console = seat.console
-    console._resize_timer = console.set_timer(3600, lambda: None)  # pyright: ignore[reportPrivateUsage]
-    await seat.pilot.resize_terminal(*LARGE)
-    await seat.sees("7 Certificates")
-
-
 async def test_it_quits_and_the_daemon_goes_on(seat: Seat, client: Client):
     await seat.press("q")
     assert not seat.console.is_running

@@ -8,7 +8,6 @@ from textual import getters
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.css.query import NoMatches
-from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -100,11 +99,6 @@ class Page(Screen[None]):
 
     def show_top(self) -> None:
         self.query_one(TopLine).show(self.desk.picture)
-
-    def fills(self, size: Size) -> bool:
-        """Whether this page is laid out for a terminal of this size."""
-        top, keys = self.query_one(TopLine).region, self.query_one(KeyLine).region
-        return top.width == size.width and keys.bottom == size.height
 
     def connection_changed(self, before: Picture, now: Picture) -> None:
         """The daemon went or came: say why, or that it is over."""
